@@ -1,0 +1,1 @@
+COURSE = "flashattention-course"
