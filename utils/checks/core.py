@@ -1,0 +1,288 @@
+"""How every check of the course works.
+
+A check tries what the learner wrote on named cases, in order, and stops at the first that fails.
+It then shows the smallest input that goes wrong, and looks for the likely mistake: each typical
+mistake is itself a small program (a *model*), and a model that gives the learner's very answer
+explains it. Cases come in two kinds: "algebra" (numbers so small that rounding plays no part) and
+"floats" (numbers that only a careful formula survives), so a failure also says which kind it is.
+"""
+
+import copy
+import inspect
+import linecache
+import os
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from utils.language import say
+
+STUB = re.compile(r"\.\.\.\s*# your turn")
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A typical mistake: a short key, "algebra" or "floats", the wrong program, what to say."""
+
+    key: str
+    kind: str
+    model: Callable
+    says: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One input with its right answer; tolerance is relative to the largest expected entry."""
+
+    says: str
+    args: tuple
+    expected: object
+    kind: str = "algebra"
+    tolerance: float = 0.0
+    otherwise: str = ""  # said when no typical mistake explains the answer
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Cases in order, typical mistakes, and how an attempt is used (a call, unless said)."""
+
+    cases: Sequence[Case]
+    mistakes: Sequence[Mistake] = ()
+    use: Callable = lambda attempt, *args: attempt(*args)
+    show_all: bool = False  # statements to judge: answer every wrong choice
+
+
+@dataclass(frozen=True)
+class Result:
+    """state is "not attempted", "failed" or "passed"; mistake is the key of the likely mistake."""
+
+    state: str
+    message: str
+    mistake: str = ""
+    kind: str = ""
+
+
+@dataclass
+class Check:
+    """What `@exercise` makes of a function that returns an Exercise."""
+
+    name: str
+    build: Callable[[], Exercise]
+    result: Result | None = field(default=None)
+
+    def __call__(self, attempt) -> None:
+        """Print the result; under grading (COURSE_STRICT=1, nbgrader) raise unless passed."""
+        self.result = self.examine(attempt)
+        if is_strict() and self.result.state != "passed":
+            raise AssertionError(self.result.message)
+        print(self.result.message)
+
+    def examine(self, attempt) -> Result:
+        """Try the cases in order and return the Result, without printing."""
+        if is_untouched(attempt):
+            return Result("not attempted", f"· {self.name}: {not_attempted()}")
+        exercise = self.build()
+        failures = []
+        for case in exercise.cases:
+            failure = try_case(self.name, exercise, case, attempt)
+            if failure:
+                failures.append(failure)
+                if not exercise.show_all:
+                    break
+        if not failures:
+            number = len(exercise.cases)
+            passed = say(en=f"passed, {number} cases", zh=f"通过，共 {number} 个用例")
+            return Result("passed", f"✓ {self.name}: {passed}")
+        first = failures[0]
+        message = "\n".join(failure.message for failure in failures)
+        return Result("failed", message, first.mistake, first.kind)
+
+
+def exercise(build: Callable[[], Exercise]) -> Check:
+    """Turn a function that returns an Exercise into a check named like the function."""
+    return Check(build.__name__, build)
+
+
+def is_strict() -> bool:
+    return os.environ.get("COURSE_STRICT") == "1" or "NBGRADER_EXECUTION" in os.environ
+
+
+def not_attempted() -> str:
+    return say(
+        en="not attempted yet. Replace the line `...  # your turn` above, run it, then run this.",
+        zh="还没有作答。请替换上面的 `...  # your turn` 那一行，运行它，再运行本单元格。",
+    )
+
+
+def is_untouched(attempt) -> bool:
+    """True while the stub is still there: in a function's source, or as a bare `...` value."""
+    if attempt is ...:
+        return True
+    if isinstance(attempt, dict):
+        return any(value is ... for value in attempt.values())
+    if isinstance(attempt, list | tuple):
+        return any(value is ... for value in attempt)
+    try:
+        return bool(STUB.search(inspect.getsource(attempt)))
+    except (TypeError, OSError):
+        return False
+
+
+def try_case(name: str, exercise: Exercise, case: Case, attempt) -> Result | None:
+    """Return None when the case passes, else a failed Result that explains."""
+    got, error = outcome(exercise.use, attempt, case.args)
+    if error is None and not differ(got, case.expected, case.tolerance):
+        return None
+    mistake = explain(exercise, case, got, error)
+    lines = [f"✗ {name}: {case.says}"]
+    if inspect.isroutine(attempt):
+        lines.append(
+            f"  {say(en='call', zh='调用')}      {name}({', '.join(map(short, case.args))})"
+        )
+    lines.append(f"  {say(en='expected', zh='应得')}  {short(case.expected)}")
+    if error is None:
+        lines.append(f"  {say(en='got', zh='实得')}       {short(got)}")
+    else:
+        lines.append(f"  {say(en='raised', zh='报错')}    {own_line(error)}")
+    if mistake:
+        lines.append(f"  {say(en='Likely mistake', zh='可能的错误')}: {mistake.says}")
+    elif case.otherwise or got is None:
+        lines.append(f"  {case.otherwise or returned_nothing(error)}")
+    kind = mistake.kind if mistake else case.kind
+    lines.append(f"  {kind_of(kind)}")
+    message = "\n".join(line for line in lines if line.strip())
+    return Result("failed", message, mistake.key if mistake else "", kind)
+
+
+def outcome(use: Callable, attempt, args: tuple):
+    """Return (value, None) or (None, exception), on copies of the arguments, warnings quiet."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return use(attempt, *copy.deepcopy(args)), None
+        except Exception as error:  # whatever the learner's code raises is shown to them
+            return None, error
+
+
+def explain(exercise: Exercise, case: Case, got, error) -> Mistake | None:
+    """Return the first typical mistake whose model does the same as the attempt did."""
+    for mistake in exercise.mistakes:
+        value, raised = outcome(exercise.use, mistake.model, case.args)
+        if error is not None or raised is not None:
+            if type(error) is type(raised) and str(error) == str(raised):
+                return mistake
+        elif differ(value, case.expected, case.tolerance) and not differ(
+            got, value, max(case.tolerance, 1e-12)
+        ):
+            return mistake
+    return None
+
+
+def differ(got, expected, tolerance: float) -> bool:
+    """True unless both have the same structure, shape and (to the tolerance) values."""
+    if isinstance(expected, list | tuple):
+        if not isinstance(got, list | tuple) or len(got) != len(expected):
+            return True
+        return any(differ(g, e, tolerance) for g, e in zip(got, expected, strict=True))
+    if expected is None or isinstance(expected, bool | str | slice):
+        return not (type(got) is type(expected) and got == expected)
+    try:
+        got, expected = as_array(got), as_array(expected)
+    except (TypeError, ValueError):
+        return True
+    if got.shape != expected.shape:
+        return True
+    return not agree(got, expected, tolerance)
+
+
+def as_array(value) -> np.ndarray:
+    """Return an array of float64, or of objects (Fractions) left exact; also from a tensor."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().double().numpy()
+    array = np.asarray(value)
+    return array if array.dtype == object else array.astype(np.float64)
+
+
+def agree(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
+    """Entry-wise: infinities and NaN in the same places, finite entries within the tolerance."""
+    if tolerance == 0.0 or got.dtype == object:
+        return bool(np.all((got == expected) | ((got != got) & (expected != expected))))
+    finite = expected[np.isfinite(expected)]
+    limit = tolerance * max(1.0, np.abs(finite).max(initial=0.0))
+    return bool(np.allclose(got, expected, rtol=0.0, atol=limit, equal_nan=True))
+
+
+def short(value) -> str:
+    """Return a value as a learner would type it, on one line when it fits."""
+    if hasattr(value, "detach"):
+        value = as_array(value)
+    if isinstance(value, list | tuple):
+        inner = ", ".join(short(v) for v in value)
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    if isinstance(value, slice):
+        return f"slice({value.start}, {value.stop})"
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, precision=5, threshold=48, separator=", ")
+        text = (
+            re.sub(r"\n\s*", " ", text) if value.size <= 12 else text.replace("\n", "\n" + " " * 12)
+        )
+        return f"array({text}, shape {value.shape})" if value.ndim > 1 else text
+    if inspect.isroutine(value):
+        return value.__name__
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    return str(value)
+
+
+def own_line(error: Exception) -> str:
+    """Return the learner's own line that raised, and what it raised; none of our frames."""
+    text = f"{type(error).__name__}: {error}"
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if not os.path.abspath(f.filename).startswith(ours)]
+    written = [f for f in theirs if "site-packages" not in f.filename and f.lineno]
+    if not written:
+        return text
+    line = linecache.getline(written[-1].filename, written[-1].lineno).strip()
+    where = say(en=f"in your line {written[-1].lineno}", zh=f"在你的第 {written[-1].lineno} 行")
+    return f"{text}\n  {where}: {line}"
+
+
+def returned_nothing(error) -> str:
+    if error is not None:
+        return ""
+    return say(
+        en="The function returned None. Is a `return` missing?",
+        zh="函数返回了 None。是不是漏了 `return`？",
+    )
+
+
+def kind_of(kind: str) -> str:
+    if kind == "floats":
+        return say(
+            en="The algebra holds: the earlier cases passed. It fails only in floating point.",
+            zh="代数没有错：前面的用例都通过了。错误只在浮点运算中出现。",
+        )
+    if kind == "algebra":
+        return say(
+            en="Wrong algebra: with exact numbers this would be wrong too.",
+            zh="代数有错：即使用精确的数来算，结果也不对。",
+        )
+    return ""
+
+
+def progress(module) -> None:
+    """Print the state of each exercise of a lesson's check module, in order."""
+    checks = [value for value in vars(module).values() if isinstance(value, Check)]
+    marks = {"passed": "✓", "failed": "✗", "not attempted": "·"}
+    for check in checks:
+        state = check.result.state if check.result else "not attempted"
+        print(f"{marks[state]} {check.name}")
+    done = sum(bool(check.result) and check.result.state == "passed" for check in checks)
+    print(
+        say(en=f"{done} of {len(checks)} exercises passed", zh=f"通过 {done}/{len(checks)} 个练习")
+    )
