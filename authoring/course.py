@@ -1,70 +1,94 @@
-"""The course as lessons_src/course.toml describes it."""
+"""The order of the lessons and what each needs, from lessons_src/course.toml."""
 
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from authoring.errors import SourceError
+
 LANGUAGES = ("en", "zh")
 DEVICES = ("cpu", "both", "gpu")
-
-
-class SourceError(Exception):
-    """A fault in a source, said as `file:line: reason`."""
-
-    def __init__(self, file: Path, line: int, reason: str):
-        super().__init__(f"{file}:{line}: {reason}")
+LESSON_KEYS = {"slug", "title", "minutes", "device", "needs"}
 
 
 @dataclass(frozen=True)
 class Lesson:
+    """One lesson: minutes is a text such as "40" or "60–75"; needs holds slugs."""
+
     slug: str
     title: dict[str, str]
     minutes: str
     device: str
     needs: tuple[str, ...]
-
-    @property
-    def number(self) -> str:
-        return self.slug.split("_")[0]
+    source: Path
 
 
 @dataclass(frozen=True)
 class Course:
+    """The whole course; repository is "owner/name" on GitHub, or empty."""
+
     root: Path
     name: dict[str, str]
+    licence: dict[str, str]
     repository: str
     lessons: tuple[Lesson, ...]
 
-    def source(self, lesson: Lesson) -> Path:
-        return self.root / "lessons_src" / f"{lesson.slug}.py"
-
-    def lesson(self, slug: str) -> Lesson:
-        for lesson in self.lessons:
-            if lesson.slug == slug:
-                return lesson
-        known = ", ".join(lesson.slug for lesson in self.lessons)
-        raise SourceError(self.root / "lessons_src/course.toml", 1, f"no lesson {slug!r} in {known}")
-
-    def neighbour(self, lesson: Lesson, step: int) -> Lesson | None:
-        position = self.lessons.index(lesson) + step
-        return self.lessons[position] if 0 <= position < len(self.lessons) else None
+    def pick(self, slugs=()) -> list[Lesson]:
+        """Return these lessons, or all; a lesson without its source file is a SourceError."""
+        known = {lesson.slug: lesson for lesson in self.lessons}
+        for slug in slugs:
+            if slug not in known:
+                raise _error(self.root, slug, f"no lesson {slug!r} is listed here")
+        picked = [known[slug] for slug in slugs or known]
+        for lesson in picked:
+            if not lesson.source.is_file():
+                raise _error(self.root, lesson.slug, f"{lesson.source} does not exist")
+        return picked
 
 
-def load_course(root: Path) -> Course:
-    """Read course.toml; every lesson it names must have a source."""
-    file = root / "lessons_src" / "course.toml"
-    data = tomllib.loads(file.read_text(encoding="utf-8"))
-    lessons = tuple(
-        Lesson(e["slug"], e["title"], str(e["minutes"]), e["device"], tuple(e["needs"]))
-        for e in data["lesson"]
-    )
-    course = Course(root, data["name"], data["repository"], lessons)
-    slugs = {lesson.slug for lesson in lessons}
+def read_course(root: Path) -> Course:
+    """Read and check course.toml below root."""
+    path = root / "lessons_src" / "course.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise SourceError(path, 1, str(error)) from None
+    for key in ("name", "licence", "repository"):
+        if key not in data:
+            raise SourceError(path, 1, f"the key {key!r} is missing")
+    lessons = tuple(_lesson(root, entry) for entry in data.get("lesson", []))
+    _check_order(root, lessons)
+    return Course(root, data["name"], data["licence"], data["repository"], lessons)
+
+
+def _lesson(root: Path, entry: dict) -> Lesson:
+    slug = entry.get("slug", "")
+    if set(entry) != LESSON_KEYS:
+        wrong = ", ".join(sorted(set(entry) ^ LESSON_KEYS))
+        raise _error(root, slug, f"lesson {slug!r}: missing or unknown key: {wrong}")
+    if entry["device"] not in DEVICES:
+        raise _error(root, slug, f"device {entry['device']!r} is none of {', '.join(DEVICES)}")
+    if set(entry["title"]) != set(LANGUAGES):
+        raise _error(root, slug, f"lesson {slug!r} needs a title in {' and '.join(LANGUAGES)}")
+    source = root / "lessons_src" / f"{slug}.py"
+    return Lesson(**{**entry, "needs": tuple(entry["needs"])}, source=source)
+
+
+def _check_order(root: Path, lessons: tuple[Lesson, ...]) -> None:
+    before = set()
     for lesson in lessons:
-        if not course.source(lesson).is_file():
-            raise SourceError(file, 1, f"lesson {lesson.slug!r} has no source {lesson.slug}.py")
-        if lesson.device not in DEVICES:
-            raise SourceError(file, 1, f"device {lesson.device!r} is none of {', '.join(DEVICES)}")
-        if unknown := set(lesson.needs) - slugs:
-            raise SourceError(file, 1, f"{lesson.slug} needs unknown lessons {sorted(unknown)}")
-    return course
+        if lesson.slug in before:
+            raise _error(root, lesson.slug, f"lesson {lesson.slug!r} is listed twice")
+        for need in lesson.needs:
+            if need not in before:
+                raise _error(root, lesson.slug, f"needs {need!r}, which is not an earlier lesson")
+        before.add(lesson.slug)
+
+
+def _error(root: Path, slug: str, reason: str) -> SourceError:
+    path = root / "lessons_src" / "course.toml"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    found = [
+        n for n, text in enumerate(lines, 1) if text.startswith("slug") and f'"{slug}"' in text
+    ]
+    return SourceError(path, found[-1] if found else 1, reason)

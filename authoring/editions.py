@@ -1,13 +1,18 @@
-"""Step 2: the cells of a lesson → one notebook for each language and edition."""
+"""Second step: all cells of a lesson become one language and one edition of it."""
 
+import ast
 import copy
+import hashlib
+import re
 
+import nbformat.v4 as v4
 from nbconvert.preprocessors import TagRemovePreprocessor
-from nbformat import NotebookNode, v4
+from nbformat import NotebookNode
 from nbgrader.preprocessors import ClearHiddenTests, ClearSolutions
-from traitlets.config import Config
 
-from authoring.read import BEGIN, END, HIDDEN_BEGIN, HIDDEN_END
+from authoring.course import LANGUAGES, Lesson
+from authoring.form import MARKS, TAGS
+from authoring.read import Cell
 
 EDITIONS = ("learner", "solution")
 STUB = "...  # your turn"
@@ -17,60 +22,80 @@ METADATA = {
 }
 
 
-def make_edition(cells: list[NotebookNode], language: str, edition: str) -> NotebookNode:
-    """Return a notebook without the other language's cells and the other edition's answers."""
-    notebook = v4.new_notebook(cells=copy.deepcopy(cells), metadata=copy.deepcopy(METADATA))
-    others = ({"en", "zh"} | set(EDITIONS)) - {language, edition}
-    remove = TagRemovePreprocessor(remove_cell_tags=others, enabled=True)
-    notebook, _ = remove.preprocess(notebook, {})
-    for cell in notebook.cells:
-        name_for_grading(cell)
-    return clear(notebook) if edition == "learner" else drop_markers(notebook)
+def assemble(lesson: Lesson, cells: list[Cell]) -> NotebookNode:
+    """Return everything in one notebook, with ids that depend on kind and text alone."""
+    nb = v4.new_notebook(metadata=copy.deepcopy(METADATA))
+    used: dict[str, int] = {}
+    for cell in cells:
+        new = v4.new_markdown_cell if cell.kind == "markdown" else v4.new_code_cell
+        name = hashlib.sha256(f"{cell.kind}\n{cell.text}".encode()).hexdigest()[:12]
+        used[name] = used.get(name, 0) + 1
+        name += f"-{used[name]}" if used[name] > 1 else ""
+        metadata = _nbgrader(lesson, cell) | ({"tags": sorted(cell.tags)} if cell.tags else {})
+        nb.cells.append(new(cell.text, id=name, metadata=metadata))
+    return nb
 
 
-def name_for_grading(cell: NotebookNode) -> None:
-    """Replace the short header keys by nbgrader's metadata."""
-    written = cell.metadata
-    cell.metadata = NotebookNode()
-    common = {"schema_version": 3, "task": False}
-    if "source" in written:
-        cell.metadata["source"] = written["source"]  # filled, and taken away, by the next step
-    if "exercise" in written:
-        cell.metadata["nbgrader"] = NotebookNode(
-            grade=False, grade_id=written["exercise"], locked=False, solution=True, **common
+def edition(whole: NotebookNode, language: str, kind: str) -> NotebookNode:
+    """Return one language of the learner's or the solution edition; whole is left alone."""
+    nb = copy.deepcopy(whole)
+    unwanted = {tag for tag in (*LANGUAGES, *EDITIONS) if tag not in (language, kind)}
+    steps = [TagRemovePreprocessor(remove_cell_tags=unwanted)]
+    if kind == "learner":
+        steps.append(
+            ClearSolutions(
+                code_stub={"python": STUB},
+                begin_solution_delimeter="### BEGIN SOLUTION",
+                end_solution_delimeter="### END SOLUTION",
+            )
         )
-    if "check" in written:
-        cell.metadata["nbgrader"] = NotebookNode(
-            grade=True,
-            grade_id=f"check_{written['check']}",
-            locked=True,
-            points=written["points"],
-            solution=False,
-            **common,
+    steps.append(
+        ClearHiddenTests(
+            begin_test_delimeter="### BEGIN HIDDEN TESTS",
+            end_test_delimeter="### END HIDDEN TESTS",
         )
+    )
+    for step in steps:
+        nb, _ = step.preprocess(nb, {})
+    for cell in nb.cells:
+        cell.source = "\n".join(t for t in cell.source.split("\n") if t.strip() not in MARKS)
+        if not set(cell.metadata.get("tags", ())) - TAGS:
+            cell.metadata.pop("tags", None)
+    return nb
 
 
-def clear(notebook: NotebookNode) -> NotebookNode:
-    """The learner's edition: solutions become the stub, hidden tests go."""
-    config = Config()
-    config.ClearSolutions.code_stub = {"python": STUB}
-    config.ClearSolutions.begin_solution_delimeter = BEGIN
-    config.ClearSolutions.end_solution_delimeter = END
-    config.ClearHiddenTests.begin_test_delimeter = HIDDEN_BEGIN
-    config.ClearHiddenTests.end_test_delimeter = HIDDEN_END
-    for preprocessor in (ClearSolutions(config=config), ClearHiddenTests(config=config)):
-        notebook, _ = preprocessor.preprocess(notebook, {})
-    return notebook
+def check_syntax(nb: NotebookNode, cells: list[Cell], ids: list[str]) -> None:
+    """Every code cell of this edition must parse; the error names the cell's line."""
+    lines = dict(zip(ids, cells, strict=True))
+    for cell in nb.cells:
+        if cell.cell_type == "code" and cell.id in lines:
+            try:
+                ast.parse(plain_python(cell.source))
+            except SyntaxError as error:
+                source = lines[cell.id]
+                raise source.error(f"{error.msg}: {(error.text or '').strip()!r}") from None
 
 
-def drop_markers(notebook: NotebookNode) -> NotebookNode:
-    """The solutions: the answers stay, the marker lines and the hidden tests go."""
-    for cell in notebook.cells:
-        kept, hidden = [], False
-        for line in cell.source.splitlines():
-            marker = line.strip()
-            hidden = marker == HIDDEN_BEGIN or (hidden and marker != HIDDEN_END)
-            if not hidden and marker not in (BEGIN, END, HIDDEN_END):
-                kept.append(line)
-        cell.source = "\n".join(kept)
-    return notebook
+def plain_python(source: str) -> str:
+    """Return a cell's code; where it has IPython's magics, `pass` stands for each."""
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return re.sub(r"(?m)^([ \t]*)[%!].*$", r"\1pass", source)
+    return source
+
+
+def _nbgrader(lesson: Lesson, cell: Cell) -> dict:
+    name = cell.keys.get("exercise") or cell.keys.get("check")
+    if name is None:
+        return {}
+    graded = "check" in cell.keys
+    metadata = {
+        "grade": graded,
+        "grade_id": f"{lesson.slug}-{name}" + ("-check" if graded else ""),
+        "locked": graded,
+        "schema_version": 3,
+        "solution": not graded,
+        "task": False,
+    }
+    return {"nbgrader": metadata | ({"points": cell.keys["points"]} if graded else {})}

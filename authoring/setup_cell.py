@@ -1,49 +1,138 @@
-"""The template of the first code cell of every notebook; what stands below the line is the cell."""
-# ruff: noqa
-# ---
-#@title Set-up: run this first
+"""What the builder writes into every notebook: the notice and the folded first code cell."""
+
+import ast
+
+from authoring.course import Course, Lesson
+
+TITLE = {"en": "Set-up: run this cell first", "zh": "准备：请先运行这个单元格"}
+NOT_FOUND = {
+    "en": "The course's folder `utils` was not found above {}: open this notebook inside a copy"
+    " of the whole repository, or take the single-file edition made by `make colab`.",
+    "zh": "在 {} 及其上级目录中找不到课程的 `utils` 文件夹：请在完整的课程仓库里打开这个"
+    " notebook，或使用 `make colab` 生成的单文件版。",
+}
+FOREIGN = {
+    "en": "{} is not the course's file, and it is left as it is: move it away, or start this"
+    " notebook in another folder.",
+    "zh": "{} 不是课程的文件，因此没有改动它：请把它移走，或在另一个文件夹里打开这个 notebook。",
+}
+RUN_FIRST = {
+    "en": "**Run the next cell first.** It is folded: it finds the course's files and sets the"
+    " language of checks and pictures.",
+    "zh": "**请先运行下一个单元格**。它是折叠的：它找到课程的文件，并设定检查与图的语言。",
+}
+WRITES = {
+    "en": " This notebook also holds those files itself. Where it finds no copy of the course, it"
+    " writes them beside itself into `./{}/`, and nowhere else; it downloads and installs nothing."
+    " {}: {}",
+    "zh": "这个 notebook 自己也带着这些文件：如果找不到课程仓库，它就把它们写进旁边的 `./{}/`，"
+    "不写到别处；它不下载也不安装任何东西。{}：{}",
+}
+CODE = '''#@title {title}
+import importlib
 import os
 import sys
 from pathlib import Path
 
-os.environ["COURSE_LESSON"] = "LESSON"
-os.environ["COURSE_LANGUAGE"] = "LANGUAGE"
-FILES = "FILES"
+os.environ["COURSE_LANGUAGE"] = "{language}"
+os.environ["COURSE_LESSON"] = "{slug}"
 
 
-def is_course(folder):
-    marker = folder / "utils" / "__init__.py"
-    return marker.is_file() and "flashattention-course" in marker.read_text(encoding="utf-8")
-
-
-def write_course(folder):
-    for name, text in FILES.items():
-        file = folder / name
-        if file.is_file() and file.read_text(encoding="utf-8") != text:
-            raise FileExistsError(f"{file} is not the course's own: rename it, then run this again")
-        if not file.is_file():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8", newline="\n")
-
-
-def find_course(here):
-    for folder in (here, *here.parents):
-        if is_course(folder):
+def _find_course():
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        try:
+            text = (folder / "utils" / "__init__.py").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if "flashattention-course" in text:
             return folder
-    if not FILES:
-        raise ModuleNotFoundError(
-            f"no folder utils/ of the course above {here}: open this notebook inside the course's folder"
-        )
-    write_course(here / "FOLDER")
-    return here / "FOLDER"
+    return None
 
 
-def use_course(folder):
+def _use(folder):
+    """Let `import utils` mean the course's, whatever lies beside the notebook."""
+    ours = folder / "utils" / "__init__.py"
     loaded = getattr(sys.modules.get("utils"), "__file__", None)
-    if "utils" in sys.modules and (not loaded or folder not in Path(loaded).resolve().parents):
-        for name in [name for name in sys.modules if name.split(".")[0] == "utils"]:
-            del sys.modules[name]  # another package of the same name
-    sys.path[:] = [str(folder), *(path for path in sys.path if path != str(folder))]
+    if not loaded or Path(loaded).resolve() != ours.resolve():
+        for name in [n for n in sys.modules if n.split(".")[0] == "utils"]:
+            del sys.modules[name]
+    sys.path[:] = [str(folder)] + [entry for entry in sys.path if entry != str(folder)]
+    importlib.invalidate_caches()
+
+'''
+FIND = """
+_course = _find_course()
+if _course is None:
+    raise FileNotFoundError({not_found}.format(Path.cwd()))
+_use(_course)
+"""
+WRITE = '''
+def _write_course(folder, files):
+    """Write the files, after a look that none of them would replace somebody else's."""
+    for name, text in files.items():
+        path = folder / name
+        if path.exists() and (
+            not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text
+        ):
+            raise FileExistsError({foreign}.format(path))
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        part = folder / (name + ".part")
+        part.write_text(text, encoding="utf-8", newline="\\n")
+        os.replace(part, folder / name)
+    return folder
 
 
-use_course(find_course(Path.cwd().resolve()))
+_files = {{}}
+{files}
+_use(_find_course() or _write_course(Path.cwd() / "{folder}", _files))
+'''
+DEVICE = """
+from utils.device import choose_triton_mode
+
+choose_triton_mode()
+"""
+
+
+def notice(course: Course, lesson: Lesson, language: str, folder: str) -> str:
+    """Return the Markdown above the set-up cell; folder is "" when it holds no files."""
+    if not folder:
+        return RUN_FIRST[language]
+    text = RUN_FIRST[language]
+    text += WRITES[language].format(folder, course.name[language], course.licence[language])
+    if course.repository and lesson.device != "cpu":
+        page = f"github/{course.repository}/blob/main/notebooks/{language}/{lesson.slug}.ipynb"
+        site = "https://colab.research.google.com"
+        badge = f"[![Open in Colab]({site}/assets/colab-badge.svg)]({site}/{page})"
+        return f"{badge}\n\n{text}"
+    return text
+
+
+def setup_code(lesson: Lesson, language: str, folder: str, files: dict[str, str]) -> str:
+    """Return the first code cell; with files it can stand alone in an empty folder."""
+    code = CODE.format(title=TITLE[language], language=language, slug=lesson.slug)
+    if files:
+        held = "\n".join(f'_files["{name}"] = {literal(text)}' for name, text in files.items())
+        code += WRITE.format(foreign=repr(FOREIGN[language]), files=held, folder=folder)
+    else:
+        code += FIND.format(not_found=repr(NOT_FOUND[language]))
+    if lesson.device != "cpu":
+        code += DEVICE
+    return code.rstrip("\n")
+
+
+def literal(text: str) -> str:
+    """Return a Python literal equal to text: readable as it stands, unless the quotes clash."""
+    for quotes in ("'" * 3, '"' * 3):
+        plain = f"r{quotes}{text}{quotes}"
+        if quotes not in text and _value(plain) == text:
+            return plain
+    lines = "\n".join(f"    {line!r}" for line in text.splitlines(keepends=True))
+    return f"(\n{lines or '    ' + repr(text)}\n)"
+
+
+def _value(code: str) -> str | None:
+    try:
+        return ast.literal_eval(code)
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,76 @@
+"""python -m authoring build | stamp | colab: see CONTRIBUTING.md."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from authoring.build import Plan, build, build_colab
+from authoring.course import LANGUAGES, read_course
+from authoring.errors import SourceError
+from authoring.stamp import stamp
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; return 1 after printing what is wrong in the sources."""
+    options = _parser().parse_args(arguments)
+    root = options.root.resolve()
+    try:
+        if options.command == "stamp":
+            _stamp(root, options)
+        else:
+            languages = (options.language,) if options.language else LANGUAGES
+            step = build if options.command == "build" else build_colab
+            step(root, Plan(tuple(options.lesson), languages, _run(options)), _say(root))
+    except SourceError as error:
+        return _complain(root, [error])
+    except ExceptionGroup as group:
+        return _complain(root, group.exceptions)
+    return 0
+
+
+def _complain(root: Path, errors) -> int:
+    for error in errors:
+        print(str(error).replace(f"{root}{os.sep}", ""), file=sys.stderr)
+    return 1
+
+
+def _stamp(root: Path, options: argparse.Namespace) -> None:
+    if bool(options.lesson) == options.all:
+        raise SystemExit("stamp: name the lessons that you have read, or --all")
+    for lesson in read_course(root).pick(tuple(options.lesson)):
+        stamp(lesson, _say(root))
+
+
+def _run(options: argparse.Namespace) -> str:
+    if getattr(options, "no_execute", False):
+        return "none"
+    return "all" if os.environ.get("EXECUTE") == "all" else "changed"
+
+
+def _say(root: Path):
+    return lambda line: print(line.replace(f"{root}{os.sep}", ""), flush=True)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m authoring")
+    parser.add_argument("--root", type=Path, default=Path.cwd(), help="the repository")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, what in (
+        ("build", "write notebooks/ (EXECUTE=all runs every solution again)"),
+        ("colab", "write dist/colab/, notebooks that need no other file"),
+        ("stamp", "say that these translations are up to date"),
+    ):
+        command = commands.add_parser(name, help=what)
+        command.add_argument("lesson", nargs="*", help="such as 01_block_matrix")
+        if name == "stamp":
+            command.add_argument("--all", action="store_true", help="all lessons")
+        else:
+            command.add_argument("--language", choices=LANGUAGES)
+        if name == "build":
+            command.add_argument("--no-execute", action="store_true", help="run no notebook")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
