@@ -1,0 +1,57 @@
+# The commands of this repository; `make help` lists them.
+
+PYTHON ?= python3
+LANGUAGE := en
+LESSON ?=
+# A CPU build of torch: make env TORCH_INDEX=<the address that pytorch.org's selector shows for CPU>
+TORCH_INDEX ?=
+
+BIN := .venv/bin
+COLAB := .venv-colab
+ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.PHONY: env lab test test-all notebooks stamp colab gpu help
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
+
+env: .venv/.ready  ## create the environment (shared by all commands)
+
+.venv/.ready: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; choose one with: make env PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --upgrade pip
+	$(if $(TORCH_INDEX),$(BIN)/pip install --quiet --index-url $(TORCH_INDEX) torch -c constraints.txt)
+	$(BIN)/pip install --quiet -c constraints.txt '.[authoring,test]'
+	@rm -rf build *.egg-info
+	@touch $@
+
+lab: env  ## open the course in JupyterLab (LANGUAGE=zh for Chinese)
+	JUPYTER_CONFIG_PATH=authoring/lab $(BIN)/jupyter lab $(ROOT_FLAG) --ServerApp.root_dir=. \
+		--LabApp.default_url=/lab/tree/notebooks/$(LANGUAGE)/00_start_here.ipynb
+
+test: env  ## what every change must pass (English notebooks), under ten minutes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest -n 2 -m "not slow and not browser and not gpu"
+
+test-all: test $(COLAB)/.ready  ## + Chinese notebooks, browser, Colab's versions
+	$(BIN)/pytest -m "(slow or browser) and not gpu"
+
+$(COLAB)/.ready: tests/colab/requirements.txt
+	$(PYTHON) -m venv $(COLAB)
+	$(COLAB)/bin/pip install --quiet --upgrade pip
+	$(COLAB)/bin/pip install --quiet -r tests/colab/requirements.txt
+	@touch $@
+
+notebooks: env  ## rebuild notebooks/ from lessons_src/ (LESSON=01_block_matrix for one, EXECUTE=all to run all)
+	$(BIN)/python -m authoring build $(LESSON)
+
+stamp: env  ## mark the translation of LESSON as read against its English
+	@test -n "$(LESSON)" || { echo "name one: make stamp LESSON=01_block_matrix"; exit 1; }
+	$(BIN)/python -m authoring stamp $(LESSON)
+
+colab: env  ## write every lesson as a single file that runs alone, into dist/colab/
+	$(BIN)/python -m authoring colab $(LESSON)
