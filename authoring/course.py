@@ -11,7 +11,7 @@ DEVICES = ("cpu", "both", "gpu")
 LESSON_KEYS = {"slug", "title", "minutes", "device", "needs"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lesson:
     """One lesson: minutes is a text such as "40" or "60–75"; needs holds slugs."""
 
@@ -21,6 +21,10 @@ class Lesson:
     device: str
     needs: tuple[str, ...]
     source: Path
+
+    def link(self, language: str) -> str:
+        """Return a Markdown link to this lesson's notebook from one in the same folder."""
+        return f"[{self.slug[:2]} · {self.title[language]}]({self.slug}.ipynb)"
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,14 @@ class Course:
     licence: dict[str, str]
     repository: str
     lessons: tuple[Lesson, ...]
+
+    def links(self, slugs: tuple[str, ...], language: str) -> list[str]:
+        """Return links to these lessons."""
+        return [lesson.link(language) for lesson in self.lessons if lesson.slug in slugs]
+
+    def after(self, lesson: Lesson) -> Lesson | None:
+        """Return the next lesson, or None after the last one."""
+        return dict(zip(self.lessons, self.lessons[1:], strict=False)).get(lesson)
 
     def pick(self, slugs=()) -> list[Lesson]:
         """Return these lessons, or all; a lesson without its source file is a SourceError."""

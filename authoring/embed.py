@@ -15,7 +15,7 @@ from authoring.editions import plain_python
 from authoring.errors import SourceError
 from authoring.form import MARKS
 from authoring.read import Cell
-from authoring.setup_cell import notice, setup_code
+from authoring.setup_cell import NEXT, notice, setup_code
 
 
 def fill(root: Path, cells: list[Cell]) -> list[Cell]:
@@ -41,7 +41,10 @@ def closure(root: Path, cells: list[Cell], also: tuple[str, ...] = ()) -> dict[s
 def add_setup(
     nb: NotebookNode, course: Course, lesson: Lesson, language: str, files: dict[str, str]
 ) -> None:
-    """Put the notice and the set-up cell after the title; files is empty when none are held."""
+    """Put notice and set-up cell after the title, and the way on at the end.
+
+    files is empty when the notebook holds none.
+    """
     folder = f"flashattention_course_{fingerprint(files)[:10]}" if files else ""
     code = setup_code(lesson, language, folder, files)
     ast.parse(code)
@@ -50,6 +53,9 @@ def add_setup(
         v4.new_markdown_cell(notice(course, lesson, language, folder), id="notice"),
         v4.new_code_cell(code, id="set-up", metadata=metadata),
     ]
+    if following := course.after(lesson):
+        way_on = NEXT[language].format(following.link(language))
+        nb.cells.append(v4.new_markdown_cell(way_on, id="next"))
 
 
 def fingerprint(files: dict[str, str]) -> str:

@@ -16,17 +16,24 @@ FOREIGN = {
     " notebook in another folder.",
     "zh": "{} 不是课程的文件，因此没有改动它：请把它移走，或在另一个文件夹里打开这个 notebook。",
 }
+MINUTES = {"en": "{} minutes", "zh": "{} 分钟"}
+DEVICE = {
+    "en": {"cpu": "no GPU needed", "both": "with or without a GPU", "gpu": "best on a GPU"},
+    "zh": {"cpu": "不需要 GPU", "both": "有没有 GPU 都可以", "gpu": "最好有 GPU"},
+}
+NEEDS = {"en": ("builds on {}", ", "), "zh": ("先学 {}", "、")}
+NEXT = {"en": "**Next:** {}", "zh": "**下一课**：{}"}
 RUN_FIRST = {
-    "en": "**Run the next cell first.** It is folded: it finds the course's files and sets the"
+    "en": "**Run the next cell first.** It is folded; it finds the course's files and sets the"
     " language of checks and pictures.",
-    "zh": "**请先运行下一个单元格**。它是折叠的：它找到课程的文件，并设定检查与图的语言。",
+    "zh": "**请先运行下一个单元格**。它是折叠的，用来找到课程的文件，并设定检查和图的语言。",
 }
 WRITES = {
-    "en": " This notebook also holds those files itself. Where it finds no copy of the course, it"
-    " writes them beside itself into `./{}/`, and nowhere else; it downloads and installs nothing."
+    "en": "This notebook also holds those files. Where it finds no copy of the course, it writes"
+    " them beside itself, into `{}/` and nowhere else. It downloads and installs nothing."
     " {}: {}",
-    "zh": "这个 notebook 自己也带着这些文件：如果找不到课程仓库，它就把它们写进旁边的 `./{}/`，"
-    "不写到别处；它不下载也不安装任何东西。{}：{}",
+    "zh": "这个 notebook 也带着这些文件：如果找不到课程的文件夹，它就把它们写到自己旁边的 `{}/`，"
+    "不写到别处。它不下载也不安装任何东西。{}：{}",
 }
 CODE = '''#@title {title}
 import importlib
@@ -87,7 +94,7 @@ _files = {{}}
 {files}
 _use(_find_course() or _write_course(Path.cwd() / "{folder}", _files))
 '''
-DEVICE = """
+CHOOSE = """
 from utils.device import choose_triton_mode
 
 choose_triton_mode()
@@ -96,16 +103,23 @@ choose_triton_mode()
 
 def notice(course: Course, lesson: Lesson, language: str, folder: str) -> str:
     """Return the Markdown above the set-up cell; folder is "" when it holds no files."""
-    if not folder:
-        return RUN_FIRST[language]
-    text = RUN_FIRST[language]
-    text += WRITES[language].format(folder, course.name[language], course.licence[language])
-    if course.repository and lesson.device != "cpu":
-        page = f"github/{course.repository}/blob/main/notebooks/{language}/{lesson.slug}.ipynb"
-        site = "https://colab.research.google.com"
-        badge = f"[![Open in Colab]({site}/assets/colab-badge.svg)]({site}/{page})"
-        return f"{badge}\n\n{text}"
-    return text
+    facts = [MINUTES[language].format(lesson.minutes), DEVICE[language][lesson.device]]
+    if lesson.needs:
+        text, comma = NEEDS[language]
+        facts.append(text.format(comma.join(course.links(lesson.needs, language))))
+    paragraphs = [" · ".join(facts), RUN_FIRST[language]]
+    if folder:
+        name, licence = course.name[language], course.licence[language]
+        paragraphs.append(WRITES[language].format(folder, name, licence))
+    if folder and course.repository and lesson.device != "cpu":
+        paragraphs.insert(0, _badge(course, lesson, language))
+    return "\n\n".join(paragraphs)
+
+
+def _badge(course: Course, lesson: Lesson, language: str) -> str:
+    site = "https://colab.research.google.com"
+    page = f"github/{course.repository}/blob/main/notebooks/{language}/{lesson.slug}.ipynb"
+    return f"[![Open in Colab]({site}/assets/colab-badge.svg)]({site}/{page})"
 
 
 def setup_code(lesson: Lesson, language: str, folder: str, files: dict[str, str]) -> str:
@@ -117,7 +131,7 @@ def setup_code(lesson: Lesson, language: str, folder: str, files: dict[str, str]
     else:
         code += FIND.format(not_found=repr(NOT_FOUND[language]))
     if lesson.device != "cpu":
-        code += DEVICE
+        code += CHOOSE
     return code.rstrip("\n")
 
 
