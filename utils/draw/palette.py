@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 
 COLOUR = {
     "Q": "#e69f00",
-    "K": "#56b4e9",
-    "V": "#22b489",
+    "K": "#7cc8f5",
+    "V": "#0fa67c",
     "O": "#d289b1",
     "S": "#f0e442",
-    "m": "#e0661a",
-    "ℓ": "#bfc3c9",
+    "m": "#d55e00",
+    "ℓ": "#dfe2e6",
 }
 INK = "#16181d"
 FAINT = "#8b919b"  # lines that only remind of what is not in use
