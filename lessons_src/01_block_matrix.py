@@ -2,8 +2,6 @@
 r"""
 # 01 · Block-matrix equivalence
 
-40 minutes · CPU · needs lesson 00
-
 After this lesson you can
 
 - say which rows of $Q$ and $K$ produce any tile $S_{ij}$ of the scores, ragged tiles included;
@@ -19,11 +17,9 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="60c05f83"
 r"""
 # 01 · 分块矩阵的等价性
-
-40 分钟 · CPU · 先学第 00 课
 
 学完本课，你能够
 
@@ -47,7 +43,7 @@ r"""
 Attention is three lines. Read them as traffic: each line reads and writes whole matrices.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5a1bcb1b"
 r"""
 ## 为什么要切？
 
@@ -76,7 +72,7 @@ Usually, then, four passes run over matrices of $N^2$ entries, and two such matr
 **Predict before you run on.** 7 queries are cut into tiles of $B_r = 3$ rows, 5 keys into tiles of $B_c = 2$. How many tiles has $S$, and what shape has the last one?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="28be3f7f"
 r"""
 所以通常要对 $N^2$ 个元素的矩阵走四遍，而且同时存着两个这样的矩阵。（说“通常”，是因为库函数可能把这几步融合起来，第 09 课会细看。）本课程不改变注意力的定义，只去掉这两个大矩阵。第一步是看到：$S$ 从来不必整个一起算。
 
@@ -100,7 +96,7 @@ r"""
 Small integers, so that nothing is rounded: $N_q = 4$ queries, $N_k = 6$ keys, $d = 3$ features.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f30e7b8a"
 r"""
 `tiles(n, b)` 返回若干 slice，也就是左闭右开的区间 `[start, stop)`；当 `b` 不能整除 `n` 时，最后一个是不满的尾块。query 方向有 $T_r = \lceil N_q / B_r \rceil$ 个，key 方向有 $T_c = \lceil N_k / B_c \rceil$ 个。
 
@@ -134,13 +130,13 @@ Read the formula once more: row $r$ of $Q$, row $c$ of $K$, and nothing else. No
 Cut $Q$ by token rows into $Q_1, \dots, Q_{T_r}$, and $K$ by token rows into $K_1, \dots, K_{T_c}$. Since $K^\top$ stands on its side, it is thereby cut by *columns*. A tile holds many tokens: $Q_2$ is tile 2, not token 2.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="b17588f6"
 r"""
 再读一遍公式：$Q$ 的第 $r$ 行，$K$ 的第 $c$ 行，别无其他。两个矩阵的其余各行都不参与 $S_{rc}$。
 
 ## 一个 tile 由 Q 的若干行和 K 的若干行得到
 
-把 $Q$ 按 token 行切成 $Q_1, \dots, Q_{T_r}$，把 $K$ 按 token 行切成 $K_1, \dots, K_{T_c}$。$K^\top$ 是躺倒的 $K$，所以它是按*列*切开的。一个 tile 里有很多 token：$Q_2$ 是第 2 个 tile，不是第 2 个 token。
+把 $Q$ 按 token 行切成 $Q_1, \dots, Q_{T_r}$，把 $K$ 按 token 行切成 $K_1, \dots, K_{T_c}$。$K^\top$ 是躺倒的，所以它是按*列*切开的。一个 tile 里有很多 token：$Q_2$ 是第 2 个 tile，不是第 2 个 token。
 """
 
 # %%
@@ -154,9 +150,9 @@ r"""
 The $2 \times 2$ product is the sub-matrix of $S$ at those rows and columns. The proof is the sum above: **each element of the tile adds the same $d$ products that it adds in the whole product.** It holds for every tile of every blocking, so the tiles put together are $S$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="e2e7fcd9"
 r"""
-这个 $2 \times 2$ 的乘积，就是 $S$ 在这些行、这些列上的子矩阵。证明就是上面那个求和式：**tile 里的每个元素，所加的正是它在整个乘积里要加的那 $d$ 个乘积。** 这对任何切法的任何 tile 都成立，所以把各个 tile 拼起来就是 $S$：
+这个 $2 \times 2$ 的乘积，就是 $S$ 在这些行、这些列上的子矩阵。证明就是上面那个求和式：**tile 里的每个元素，所加的正是它在整个乘积里要加的那 $d$ 个乘积**。这对任何切法的任何 tile 都成立，所以把各个 tile 拼起来就是 $S$：
 """
 
 # %% [markdown]
@@ -183,7 +179,7 @@ r"""
 Here is a sharper test of “nothing else takes part”. Poison every row of $Q$ and $K$ that the tile should not need with NaN, which spoils whatever it touches.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="76cc8fd6"
 r"""
 ## 一个 tile 只需要自己的那些行
 
@@ -201,7 +197,7 @@ r"""
 The tile survives. So one tile is one unit of work: whoever computes tile $(i, j)$ needs $Q_i$ and $K_j$ only, can start at any time, and can forget both afterwards. That is what the cutting is for. Slow memory is large and dear to reach, on-chip memory small and fast, and two tiles fit where two matrices do not. On a GPU a thread block takes one or several tiles; here a shuffled loop stands for many workers without order.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="82cbc393"
 r"""
 这个 tile 安然无恙。所以一个 tile 就是一份独立的工作：谁来算第 $(i, j)$ 个 tile，谁就只需要 $Q_i$ 和 $K_j$，随时可以开始，算完就可以忘掉它们。切块正是为了这个。慢速内存大，但访问代价高；片上存储快，但很小；两个矩阵放不下的地方，两个 tile 放得下。在 GPU 上，一个线程块负责一个或几个 tile；这里用打乱顺序的循环来代表许多互不等待的工作者。
 """
@@ -221,7 +217,7 @@ r"""
 Move the tile. Watch which rows of $Q$ and which columns of $K^\top$ light up, and read the $d$ products behind its first element. Then make the tiles so large that the last ones become ragged.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="861217fe"
 r"""
 ## 挑一个 tile 看看
 
@@ -229,7 +225,10 @@ r"""
 """
 
 # %%
-PICTURE
+from utils.draw.block_matrix import BlockMatrix, alt, controls, draw
+from utils.draw.show import show
+
+show(lambda b_r, b_c, i, j: draw(BlockMatrix(q, k, b_r, b_c, i, j)), controls(q, k), alt())
 
 # %% [markdown] tags=["en"]
 r"""
@@ -240,7 +239,7 @@ r"""
 With integers, `==` was fair. With floats two computations of the same sum may differ in the last bits, because rounding depends on the order in which the terms are added.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="4e6e7ee2"
 r"""
 *图：左边是 Q，上边是 Kᵀ，中间是 S。当前 tile 用到的 Q 的行、Kᵀ 的列和它在 S 中的位置都高亮显示；下面写出的是其中一个元素由哪些乘积相加而成。*
 
@@ -303,9 +302,9 @@ A tile that starts at `start` stops at `start + b`, but never past `n`: take `mi
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f84c7bca"
 r"""
-按固定顺序相加的乘积，差是 0：**表达式相同、顺序也相同，比特就相同。** 而 `@` 由库根据操作数的形状选择顺序，所以一个 tile 和整个矩阵的舍入可能不同；在你的机器上，第二个数大约在 0 到 $10^{-5}$ 之间。表达式相同，则只差舍入：本课程后面说浮点结果“相等”，都是这个意思。
+按固定顺序相加的乘积，差是 0：**表达式相同、顺序也相同，比特就相同**。而 `@` 由库根据操作数的形状选择顺序，所以一个 tile 和整个矩阵的舍入可能不同；在你的机器上，第二个数大约在 0 到 $10^{-5}$ 之间。表达式相同，则只差舍入：本课程后面说浮点结果“相等”，都是这个意思。
 
 ## 练习
 
@@ -369,7 +368,7 @@ The line inside is `scores[rows, cols] = q[rows] @ k[cols].T`.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="11ff1ab0"
 r"""
 **2 · 拼出 S**（10 分钟）。写 `assemble(q, k, b_r, b_c)`：返回整个 $S = Q K^\top$，形状 `(n_q, n_k)`，但每次只乘 tile：最多 `b_r` 行 `q` 乘最多 `b_c` 行 `k`。可以使用 `tiles`。
 
@@ -430,7 +429,7 @@ Start with zeros; for each slice `f` in `tiles(q.shape[1], b_d)` do `scores += q
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="a0303fea"
 r"""
 **3 · 把特征也切开**（10 分钟）。能切的不只是 token 行。写 `split_features(q, k, b_d)`：每次只用最多 `b_d` 个特征，也就是 `q` 和 `k` 的若干列，算出 $S$，形状 `(n_q, n_k)`。这时各段该怎么处理？
 
@@ -498,7 +497,7 @@ Count for e: how many elements has $S$, how many products has each, before and a
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="26f6ea36"
 r"""
 所以有两种切法。切 $Q$、$K$ 的*行*，得到的是算完的 tile，并排放好即可；切*求和*的那个轴，得到的是部分和，必须相加。本课程让 $d$ 保持完整，不过硬件仍可能在一条指令内部把它切开。
 
@@ -530,6 +529,7 @@ r"""
 """
 
 # %% exercise="judge"
+answers = {"a": ..., "b": ..., "c": ..., "d": ..., "e": ...}
 ### BEGIN SOLUTION
 answers = {"a": False, "b": False, "c": True, "d": False, "e": False}
 ### END SOLUTION
@@ -567,7 +567,7 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the tiling this course builds up to. G. Golub, C. Van Loan, *Matrix Computations*, chapter 1: block matrices.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="d37c5797"
 r"""
 ## 本课没有证明什么
 
