@@ -107,10 +107,11 @@ def _prepare(root: Path, plan: Plan) -> tuple[Course, list[tuple[Lesson, list[Ce
 def _notebook(
     course: Course, lesson: Lesson, cells: list[Cell], language: str, kind: str, *, alone: bool
 ) -> NotebookNode:
+    files = files_of(course, lesson, cells)
     whole = assemble(lesson, cells)
     nb = edition(whole, language, kind)
     check_syntax(nb, cells, [cell.id for cell in whole.cells])
-    add_setup(nb, course, lesson, language, files_of(course, lesson, cells) if alone else {})
+    add_setup(nb, course, lesson, language, files if alone else {})
     nb.metadata["course"] = {"edition": kind, "language": language, "lesson": lesson.slug}
     return nb
 

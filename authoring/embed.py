@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,16 +26,14 @@ def fill(root: Path, cells: list[Cell]) -> list[Cell]:
 
 def closure(root: Path, cells: list[Cell], also: tuple[str, ...] = ()) -> dict[str, str]:
     """Return path → text of every `utils` file that the code cells import, directly or not."""
-    todo = [(cell.file, cell.start, _imports(cell)) for cell in cells if cell.kind == "code"]
-    todo.append((Path("course.toml"), 1, also))
+    todo = [found for cell in cells if cell.kind == "code" for found in _cell_imports(cell)]
+    todo += [(name, cells[0].file, 1) for name in also]
     files: dict[str, str] = {}
     while todo:
-        importer, line, modules = todo.pop()
-        for module in modules:
-            for name in _files_of(root, module, importer, line):
-                if name not in files:
-                    files[name] = _text(root, name)
-                    todo.append((root / name, 1, _names(ast.parse(files[name]))))
+        for name in _files_of(root, *todo.pop()):
+            if name not in files:
+                files[name] = _text(root, name)
+                todo += _imports(ast.parse(files[name]), root / name, 1)
     return dict(sorted(files.items()))
 
 
@@ -73,16 +72,16 @@ def _filled(root: Path, cell: Cell) -> Cell:
     return dataclasses.replace(cell, text=path.read_text(encoding="utf-8").strip("\n"))
 
 
-def _imports(cell: Cell) -> list[str]:
+def _cell_imports(cell: Cell) -> list[tuple[str, Path, int]]:
     try:
-        return list(_names(ast.parse(plain_python(cell.text))))
+        return list(_imports(ast.parse(plain_python(cell.text)), cell.file, cell.start))
     except SyntaxError as error:
         line = cell.start + (error.lineno or 1) - 1
         raise cell.error(f"{error.msg}: {(error.text or '').strip()!r}", line) from None
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
-    """Yield dotted names under `utils`; the last part may be a module or a thing in one."""
+def _imports(tree: ast.AST, file: Path, start: int) -> Iterator[tuple[str, Path, int]]:
+    """Yield dotted names under `utils`, the last part a module or a thing in one; file, line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -90,19 +89,21 @@ def _names(tree: ast.AST) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name for name in names if name.split(".")[0] == "utils")
+        line = start + node.lineno - 1
+        yield from ((name, file, line) for name in names if name.split(".")[0] == "utils")
 
 
-def _files_of(root: Path, dotted: str, importer: Path, line: int) -> Iterator[str]:
+def _files_of(root: Path, dotted: str, file: Path, line: int) -> Iterator[str]:
     """Yield the files that importing `dotted` runs: each package on the way, then the module."""
-    parts = dotted.split(".")
+    parts, last = dotted.split("."), ""
     for depth in range(1, len(parts) + 1):
         stem = "/".join(parts[:depth])
         found = [n for n in (f"{stem}/__init__.py", f"{stem}.py") if (root / n).is_file()]
         if found:
-            yield found[0]
-        elif depth < len(parts):
-            raise SourceError(importer, line, f"imports {dotted}, but there is no {stem}.py")
+            last = found[0]
+            yield last
+        elif depth < len(parts) or not re.search(rf"\b{parts[-1]}\b", _text(root, last)):
+            raise SourceError(file, line, f"imports {dotted}, but there is no {stem}.py")
 
 
 def _text(root: Path, name: str) -> str:

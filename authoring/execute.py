@@ -88,6 +88,7 @@ def _failure(nb: NotebookNode, source: Path, cells: dict[str, Cell], error) -> S
     failed = [c for c in _code(nb) if any(o.output_type == "error" for o in c.outputs)]
     begun = [c for c in _code(nb) if c.execution_count or c.outputs]
     cell = cells.get((failed[:1] or begun[-1:] or nb.cells[:1])[0].id)
-    said = [line for line in str(error).strip().split("\n") if line.strip()]
+    plain = re.sub(r"\x1b\[[\d;]*m", "", str(error))  # without colours
+    said = [line for line in plain.split("\n") if line.strip()]
     reason = f"running the solution failed: {said[-1] if said else type(error).__name__}"
     return cell.error(reason) if cell else SourceError(source, 1, reason)

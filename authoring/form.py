@@ -40,10 +40,6 @@ def pairs(cells: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
 
 
 def _check_header(cell: Cell) -> None:
-    if cell.kind not in KEYS:
-        raise cell.error(f"a {cell.kind} cell; only [markdown] and code are known")
-    if "title" in cell.keys:
-        raise cell.error(f"cannot read this header: {cell.keys['title']!r}")
     for key in sorted(set(cell.keys) - KEYS[cell.kind]):
         raise cell.error(f"unknown key {key!r} in a {cell.kind} header")
     for tag in sorted(cell.tags - TAGS):
