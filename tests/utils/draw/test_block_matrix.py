@@ -52,7 +52,7 @@ def test_a_tile_that_is_not_there_is_refused(name, i, j):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("b_r", "b_c"), itertools.product(range(1, 5), repeat=2))
+@pytest.mark.parametrize(("b_r", "b_c"), list(itertools.product(range(1, 5), repeat=2)))
 def test_every_blocking_draws_without_warnings_in_few_numbers(b_r, b_c):
     figure = draw(state(b_r=b_r, b_c=b_c, i=1, j=99))  # 99: the last tile, ragged or not
     png(figure)
