@@ -13,7 +13,7 @@ After this lesson you can
 The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), take a softmax that cannot overflow (03), take it in one stream (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11). Some of these lessons are still being written; `notebooks/` holds those that are done.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="fd673aa3"
 r"""
 # 00 · 从这里开始
 
@@ -33,7 +33,7 @@ r"""
 ## What this machine can do
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="37327645"
 r"""
 ## 这台机器能做什么
 """
@@ -52,7 +52,7 @@ Lessons 00 to 09 need no GPU. The kernel lessons run on a GPU if there is one, a
 Four tokens, each with three vectors: a *query* (what am I looking for?), a *key* (what do I offer?) and a *value* (what do I hand over?). One row per token.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="2cdc6764"
 r"""
 第 00 到 09 课不需要 GPU。讲 kernel 的几课有 GPU 就用 GPU；没有时，用 Triton 的解释器在小尺寸上运行。
 
@@ -73,7 +73,7 @@ r"""
 The *score* of query $r$ for key $c$ is their dot product. First axis: queries. Second axis: keys.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="917bcb98"
 r"""
 query $r$ 对 key $c$ 的*分数*，就是两者的点积。第一个轴是 query，第二个轴是 key。
 """
@@ -92,7 +92,7 @@ r"""
 **Predict before you run on.** The last token asks for nothing: its query is (0, 0). How will it spread its attention over the four keys, and what will its output be?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5ae19702"
 r"""
 **先猜后算**：最后一个 token 什么也不找，它的 query 是 (0, 0)。它会怎样把注意力分给 4 个 key？它的输出又是什么？
 """
@@ -110,7 +110,7 @@ Each row of $P$ is positive and sums to 1, so each row of $O$ is a weighted aver
 Most models divide the scores by $\sqrt{d}$ first. Lessons 01 to 05 leave that factor out, to keep the numbers simple; from lesson 06 on it is there, under the name `scale`.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="573a619c"
 r"""
 $P$ 的每一行都是正数，和为 1，所以 $O$ 的每一行都是 $V$ 各行的加权平均。最后一个 token 给每个 key 同样的权重，得到的就是所有 value 的平均。第三个 query 与第一个方向相同，但长一倍，注意力也就更集中。
 
@@ -128,7 +128,7 @@ r"""
 A model computes this for several sequences (batch, $B$) and several heads ($H$). They never mix: every $(b, h)$ is an attention of its own. So one head is enough to study.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="a065b8fd"
 r"""
 ## batch 和注意力头只是许多份
 
@@ -159,7 +159,7 @@ An exercise is a cell with the line `...  # your turn`. Replace that line, run t
 A check tries your answer on small inputs and stops at the first that fails. It shows the input, what was expected, what you got, and what the likely mistake is. It also says which *kind* of mistake: wrong algebra, or algebra that is right and fails only in floating point. Here is a check judging a wrong answer to exercise 1:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="df54b034"
 r"""
 （为什么在 `exp` 之前减去最大值？那是第 03 课的内容。在这里，它只影响舍入。）
 
@@ -205,7 +205,7 @@ NumPy lines shapes up from the right. To act on rows, the maxima need the shape 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c1b5efa5"
 r"""
 ## 工具箱
 
@@ -270,7 +270,7 @@ $e^x$ gets as small as you like when $x$ falls; in the limit it is 0.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="02920788"
 r"""
 **2 · 无穷大的算术**（3 分钟）。下面每个表达式，NumPy 会得到什么？把每个 `...` 换成一个数、`np.inf`、`-np.inf` 或 `np.nan`。先想，再新建一个单元格试一试。
 
@@ -331,7 +331,7 @@ The inputs must become `float32` before they meet. An array has a method for tha
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="11988c17"
 r"""
 **3 · 先转换，再相乘**（5 分钟）。`float16` 最大只到 65,504，而 NumPy 不会自己把结果加宽。写 `scores_in_float32(q, k)`：输入是形状 `(n_q, d)` 和 `(n_k, d)` 的 `float16` 数组，返回用 `float32` 算出的 $Q K^\top$，类型也是 `float32`。
 
@@ -388,7 +388,7 @@ r"""
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="53fb05da"
 r"""
 **4 · 精确的数**（7 分钟）。浮点数会舍入，所以不能用来证明恒等式。`Fraction` 不舍入，可是 $e^x$ 不是分数。改用以 2 为底、整数分数，一切就都精确了：写 `exact_softmax(scores)`，输入整数列表，返回由 $2^{s} / \sum 2^{s'}$ 组成的 `Fraction` 列表。`exact_softmax([0, 1, 3])` 是 1/11、2/11、8/11。
 
@@ -474,7 +474,7 @@ This lesson says what attention *is*, not why it is slow. It used four tokens; w
 **References.** A. Vaswani et al., *Attention Is All You Need* (2017), section 3.2: scaled dot-product attention and heads.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="ac60f7bf"
 r"""
 ## 记号
 

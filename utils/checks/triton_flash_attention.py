@@ -1,0 +1,250 @@
+"""Checks of lesson 11: the lines of the kernel that go wrong most often."""
+
+import math
+
+import numpy as np
+
+from utils.checks.core import Case, Exercise, Mistake, exercise
+from utils.language import say
+
+
+@exercise
+def kv_head() -> Exercise:
+    """kv_head(h, h_q, h_kv): the key head of query head h."""
+
+    def case(h_q: int, h_kv: int, says: str) -> Case:
+        order = [kv for kv in range(h_kv) for _ in range(h_q // h_kv)]
+        return Case(says, (h_q, h_kv), order)
+
+    return Exercise(
+        use=lambda attempt, h_q, h_kv: [attempt(h, h_q, h_kv) for h in range(h_q)],
+        cases=[
+            case(2, 2, say(en="2 query heads, 2 key heads", zh="2 个 query 头，2 个 key 头")),
+            case(4, 2, say(en="4 query heads, 2 key heads", zh="4 个 query 头，2 个 key 头")),
+            case(6, 2, say(en="6 query heads, 2 key heads", zh="6 个 query 头，2 个 key 头")),
+            case(4, 1, say(en="all share one key head", zh="全部共用一个 key 头")),
+        ],
+        mistakes=[
+            Mistake(
+                "tiled_not_repeated",
+                "algebra",
+                lambda h, h_q, h_kv: h % h_kv,
+                say(
+                    en="% deals the key heads out in turn (0, 1, 0, 1). Groups are consecutive (0, 0, 1, 1): divide.",
+                    zh="% 是轮流分配（0、1、0、1）。同组的头是相邻的（0、0、1、1）：应当用除法。",
+                ),
+            ),
+            Mistake(
+                "divided_by_kv_heads",
+                "algebra",
+                lambda h, h_q, h_kv: h // h_kv,
+                say(
+                    en="divided by the number of key heads. Divide by the size of a group, h_q // h_kv.",
+                    zh="除以了 key 头的个数。应当除以一组的大小，h_q // h_kv。",
+                ),
+            ),
+            Mistake(
+                "no_groups",
+                "algebra",
+                lambda h, h_q, h_kv: h,
+                say(
+                    en="every query head got a key head of its own; heads h ≥ h_kv read past the end of K.",
+                    zh="每个 query 头各用一个 key 头；h ≥ h_kv 的头会读到 K 的末尾之外。",
+                ),
+            ),
+        ],
+    )
+
+
+@exercise
+def key_tiles() -> Exercise:
+    """key_tiles(r1, b_c, n_q, n_k): tiles visited by a causal program that ends before r1."""
+
+    def case(r1: int, b_c: int, n_q: int, n_k: int, says: str) -> Case:
+        seen = [c for c in range(n_k) if any(c <= r + n_k - n_q for r in range(r1))]
+        return Case(says, (r1, b_c, n_q, n_k), len({c // b_c for c in seen}))
+
+    return Exercise(
+        cases=[
+            case(
+                4,
+                2,
+                8,
+                8,
+                say(en="8 queries, 8 keys, rows up to 4", zh="8 个 query，8 个 key，行到 4 为止"),
+            ),
+            case(
+                3, 2, 8, 8, say(en="rows up to 3, tiles of 2 keys", zh="行到 3 为止，每块 2 个 key")
+            ),
+            case(2, 2, 2, 5, say(en="more keys than queries", zh="key 比 query 多")),
+            case(1, 2, 2, 6, say(en="more keys, the first row only", zh="key 更多，只有第一行")),
+            case(2, 2, 5, 2, say(en="rows that see nothing", zh="什么也看不见的行")),
+            case(1, 2, 9, 2, say(en="rows far from any key", zh="离所有 key 都很远的行")),
+            case(8, 3, 8, 8, say(en="the last rows, a ragged key tile", zh="最后几行，key 有尾块")),
+        ],
+        mistakes=[
+            Mistake(
+                "rounded_down",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: min(n_k, max(0, r1 + n_k - n_q)) // b_c,
+                say(
+                    en="rounded down: the last visible keys share a tile with hidden ones, and that tile is needed.",
+                    zh="向下取整了：最后几个可见的 key 与看不见的 key 同在一个 tile，那个 tile 也要访问。",
+                ),
+            ),
+            Mistake(
+                "offset_forgotten",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: -(-min(n_k, r1) // b_c),
+                say(
+                    en="N_k − N_q is missing: that is the top-left alignment, which hides keys from the last query.",
+                    zh="少了 N_k − N_q：这是左上对齐，最后一个 query 会看不见后面的 key。",
+                ),
+            ),
+            Mistake(
+                "offset_upside_down",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: -(-min(n_k, max(0, r1 + n_q - n_k)) // b_c),
+                say(
+                    en="the offset is N_k − N_q, not N_q − N_k.",
+                    zh="偏移是 N_k − N_q，而不是 N_q − N_k。",
+                ),
+            ),
+            Mistake(
+                "negative_not_clamped",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: -(-min(n_k, r1 + n_k - n_q) // b_c),
+                say(
+                    en="a negative number of tiles: rows before the first key see 0 keys. Clamp with max(0, …).",
+                    zh="tile 个数成了负数：在第一个 key 之前的行看见 0 个 key。请用 max(0, …) 截断。",
+                ),
+            ),
+            Mistake(
+                "off_by_one",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: -(-min(n_k, max(0, r1 + n_k - n_q + 1)) // b_c),
+                say(
+                    en="one key too many: the last row is r1 − 1, so r1 + N_k − N_q keys are visible.",
+                    zh="多算了一个 key：最后一行是 r1 − 1，所以可见的 key 有 r1 + N_k − N_q 个。",
+                ),
+            ),
+            Mistake(
+                "keys_not_tiles",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: min(n_k, max(0, r1 + n_k - n_q)),
+                say(
+                    en="this is the number of visible keys. How many tiles of b_c keys cover them?",
+                    zh="这是可见 key 的个数。盖住它们要几个 b_c 大小的 tile？",
+                ),
+            ),
+        ],
+    )
+
+
+@exercise
+def natural_lse() -> Exercise:
+    """natural_lse(m2, l): L = ln Σ e^s from the base-2 maximum and denominator."""
+
+    def case(scores: list, says: str) -> Case:
+        s = np.array(scores, dtype=float)
+        m2 = s.max(axis=1) * math.log2(math.e)
+        l = np.exp(s - s.max(axis=1, keepdims=True)).sum(axis=1)
+        top = s.max(axis=1)
+        expected = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
+        return Case(says, (m2, l), expected, tolerance=1e-9)
+
+    return Exercise(
+        cases=[
+            case(
+                [[0, math.log(3)]],
+                say(en="scores [0, ln 3]: L = ln 4", zh="分数 [0, ln 3]：L = ln 4"),
+            ),
+            case([[5.0, 5.0, 5.0]], say(en="three equal scores", zh="三个相等的分数")),
+            case([[-200, -201], [300, 1]], say(en="two rows, far apart", zh="两行，相差很大")),
+        ],
+        mistakes=[
+            Mistake(
+                "left_in_base_2",
+                "algebra",
+                lambda m2, l: m2 + np.log2(l),
+                say(
+                    en="still in base 2: it is 1.4427 times too large. Multiply by ln 2.",
+                    zh="仍以 2 为底：大了 1.4427 倍。请乘以 ln 2。",
+                ),
+            ),
+            Mistake(
+                "only_m_converted",
+                "algebra",
+                lambda m2, l: m2 * math.log(2) + np.log2(l),
+                say(
+                    en="only m₂ was converted; log₂ ℓ needs the factor ln 2 too.",
+                    zh="只换了 m₂；log₂ ℓ 也要乘以 ln 2。",
+                ),
+            ),
+            Mistake(
+                "only_l_converted",
+                "algebra",
+                lambda m2, l: m2 + np.log(l),
+                say(
+                    en="ln ℓ is right, but m₂ still counts powers of 2: multiply it by ln 2.",
+                    zh="ln ℓ 是对的，但 m₂ 数的仍是 2 的幂：请乘以 ln 2。",
+                ),
+            ),
+            Mistake(
+                "wrong_direction",
+                "algebra",
+                lambda m2, l: (m2 + np.log2(l)) * math.log2(math.e),
+                say(
+                    en="log₂ e leads into base 2 once more. The way back is ln 2.",
+                    zh="log₂ e 是又一次换成以 2 为底。回去要乘以 ln 2。",
+                ),
+            ),
+        ],
+    )
+
+
+@exercise
+def judge() -> Exercise:
+    """Statements about the kernel: True or False for each letter."""
+    statements = {
+        "a": (
+            False,
+            say(
+                en="a: without a mask every one of the N_q·N_k scores is computed; only where they are kept differs.",
+                zh="a：没有掩码时，N_q·N_k 个分数一个不少都要算；不同的只是它们存在哪里。",
+            ),
+        ),
+        "b": (
+            True,
+            say(
+                en="b: true. A program owns its query tile, so programs need no order and no locks.",
+                zh="b：对。每个程序独占自己的 query tile，所以不需要顺序，也不需要锁。",
+            ),
+        ),
+        "c": (
+            False,
+            say(
+                en="c: a key of zeros has the score 0 and takes real weight. Its score must be −∞.",
+                zh="c：全零的 key 得分是 0，会占去真实的权重。它的分数必须是 −∞。",
+            ),
+        ),
+        "d": (
+            True,
+            say(
+                en="d: true. O and L are all that is allocated.",
+                zh="d：对。分配的只有 O 和 L。",
+            ),
+        ),
+        "e": (
+            False,
+            say(
+                en="e: it was measured on the card in the title, with the versions recorded beside it.",
+                zh="e：它是在标题里那块显卡上、用旁边记录的版本测出来的。",
+            ),
+        ),
+    }
+    return Exercise(
+        cases=[Case(why, (key,), truth, kind="") for key, (truth, why) in statements.items()],
+        use=lambda answers, key: answers[key],
+        show_all=True,
+    )

@@ -1,0 +1,83 @@
+"""Lesson 11's pictures: speed and memory as measured, with the card in the title."""
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from utils.draw.palette import DPI, INK, LARGE, PAPER, SMALL
+
+# method → colour, marker: told apart by the marker too; all reach 3:1 on white
+STYLE = {
+    "this course": ("#b34700", "o"),
+    "SDPA flash": ("#0072b2", "s"),
+    "SDPA cuDNN": ("#007a5a", "^"),
+    "SDPA mem-efficient": ("#8a4fa0", "D"),
+    "naive": ("#5c636e", "x"),
+}
+
+
+def speed(rows: list[dict], card: str) -> Figure:
+    """Draw TFLOP/s over N: a column for each d, a row for causal or not.
+
+    rows: dicts with method, d, causal, n, tflops, as utils.benchmark.speed_rows gives them.
+    """
+    sides = sorted({row["d"] for row in rows})
+    figure = Figure(figsize=(5.2 * len(sides), 7.6), dpi=DPI, facecolor=PAPER)
+    figure.suptitle(f"forward pass on {card}", fontsize=LARGE, color=INK)
+    top = 1.08 * max(row["tflops"] for row in rows)
+    for place, (causal, d) in enumerate([(c, d) for c in (False, True) for d in sides], 1):
+        axes = figure.add_subplot(2, len(sides), place)
+        lines(axes, [r for r in rows if (r["d"], r["causal"]) == (d, causal)], "tflops")
+        axes.set_title(f"d = {d}{', causal' if causal else ''}", fontsize=SMALL + 1)
+        axes.set_ylim(0, top)
+        axes.set_ylabel("TFLOP/s", fontsize=SMALL)
+    finish(figure)
+    return figure
+
+
+def memory(rows: list[dict], card: str) -> Figure:
+    """Draw the extra bytes of one call over N, both axes logarithmic (rows: method, n, bytes)."""
+    figure = Figure(figsize=(8.4, 5.4), dpi=DPI, facecolor=PAPER)
+    figure.suptitle(f"extra memory of one call on {card}", fontsize=LARGE, color=INK)
+    axes = figure.add_subplot()
+    lines(axes, rows, "bytes")
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: size_text(value)))
+    axes.set_ylabel("beyond Q, K, V", fontsize=SMALL)
+    finish(figure)
+    return figure
+
+
+def lines(axes: Axes, rows: list[dict], what: str) -> None:
+    """Draw one line for each method over N, which doubles from tick to tick."""
+    for method, (colour, marker) in STYLE.items():
+        points = sorted((row["n"], row[what]) for row in rows if row["method"] == method)
+        if points:
+            axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=method)
+    axes.set_xscale("log", base=2)
+    sizes = sorted({row["n"] for row in rows})
+    axes.set_xticks(sizes, [f"{n // 1024}k" if n >= 1024 else str(n) for n in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("N", fontsize=SMALL)
+    axes.tick_params(labelsize=SMALL)
+    axes.grid(alpha=0.3)
+
+
+def finish(figure: Figure) -> None:
+    """Put one legend below all panels, naming only what was measured."""
+    handles, labels = {}, []
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    labels = [method for method in STYLE if method in handles]
+    places = [handles[label] for label in labels]
+    figure.legend(places, labels, loc="lower center", ncols=3, fontsize=SMALL, frameon=False)
+    figure.subplots_adjust(bottom=0.2 if len(figure.axes) > 1 else 0.24, hspace=0.35, wspace=0.25)
+
+
+def size_text(number: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024:
+            return f"{number:.0f} {unit}"
+        number /= 1024
+    return f"{number:.0f} TiB"
