@@ -15,7 +15,9 @@ def naive_attention(q, k, v, *, scale=None, causal=False):
     """
     q, k, v = (np.asarray(x, dtype=np.float64) for x in (q, k, v))
     if q.ndim != 2 or k.shape != (len(v), q.shape[1]) or v.ndim != 2:
-        raise ValueError(f"need q (N_q, d), k (N_k, d), v (N_k, d_v), got {q.shape}, {k.shape}, {v.shape}")
+        raise ValueError(
+            f"need q (N_q, d), k (N_k, d), v (N_k, d_v), got {q.shape}, {k.shape}, {v.shape}"
+        )
     scale = 1 / math.sqrt(q.shape[1]) if scale is None else scale
     n_q, n_k = len(q), len(k)
     out, lse = np.zeros((n_q, v.shape[1])), np.full(n_q, -np.inf)

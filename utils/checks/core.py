@@ -204,6 +204,8 @@ def as_array(value) -> np.ndarray:
     if hasattr(value, "detach"):
         value = value.detach().cpu().double().numpy()
     array = np.asarray(value)
+    if array.dtype.kind in "US":
+        raise TypeError("text is no number")
     return array if array.dtype == object else array.astype(np.float64)
 
 
