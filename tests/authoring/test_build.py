@@ -126,6 +126,7 @@ def test_twin_cells_get_different_ids(workshop):
     build(workshop.root, Plan(run="none"))
     ids = [cell.id for cell in built(workshop).cells]
     assert len(ids) == len(set(ids))
+    assert f"{ids[-2]}-2" == ids[-1]  # not nbformat's random repair
 
 
 def ran(workshop, **plan):

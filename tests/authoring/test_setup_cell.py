@@ -170,6 +170,8 @@ def test_the_badge_stands_where_files_are_held_and_the_repository_is_known(gpu):
 
 def test_the_colab_edition_of_a_cpu_lesson_runs_alone(workshop, empty):
     build_colab(workshop.root, Plan())
+    nb = nbformat.read(workshop.root / "dist/colab/zh/01_sums.ipynb", as_version=4)
+    assert "colab.research" not in nb.cells[1].source  # the repository has no such file
     done = run(ALONE + script(workshop.root / "dist/colab/zh/01_sums.ipynb"), empty)
     assert done.returncode == 0, done.stderr
     assert "mode chosen" not in done.stdout and "zh False" in done.stdout
