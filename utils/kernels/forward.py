@@ -1,0 +1,149 @@
+"""The FlashAttention forward pass in Triton: one program computes one query tile of one head.
+
+The loop of lesson 06, line by line. Its outer loop over query tiles has become the grid: programs
+run side by side, and none needs another's result. After FlashAttention-2 (Dao, 2023), Algorithm 1.
+"""
+
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+from utils.device import interpreter_is_on, launch_settings
+from utils.kernels.arguments import check_arguments
+
+
+@triton.jit
+def load_tile(x, first, end, stride, B: tl.constexpr, D: tl.constexpr, D_PAD: tl.constexpr):
+    """Load rows first … first + B − 1 of one head, shape (B, D_PAD); zeros from row `end` on.
+
+    x points at the head's first element, stride is the step from one row to the next. Triton's tiles
+    have powers of two as sides, so D features are padded with zeros to D_PAD.
+    """
+    rows = first + tl.arange(0, B)
+    f = tl.arange(0, D_PAD)
+    mask = (rows < end)[:, None]
+    if D < D_PAD:
+        mask = mask & (f < D)[None, :]
+    # 64-bit offsets: rows · stride may pass 2³¹ elements
+    return tl.load(x + rows.to(tl.int64)[:, None] * stride + f[None, :], mask=mask, other=0.0)
+
+
+@triton.jit
+def attention_kernel(
+    q, k, v, out, lse,
+    scale_log2,
+    n_q, n_k, h_q, group,
+    q_batch, q_head, q_row,
+    k_batch, k_head, k_row,
+    v_batch, v_head, v_row,
+    CAUSAL: tl.constexpr,
+    D: tl.constexpr, D_PAD: tl.constexpr,
+    B_R: tl.constexpr, B_C: tl.constexpr,
+):  # fmt: skip
+    """Write O_i (B_R, D) and L_i (B_R,) of one query tile; out and lse are contiguous."""
+    # which tile? the tiles of one head follow each other, so they find its K and V in the cache
+    t_r = tl.cdiv(n_q, B_R)
+    head = (tl.program_id(0) // t_r).to(tl.int64)  # of batch · h_q heads
+    i = tl.program_id(0) % t_r
+    if CAUSAL:
+        i = t_r - 1 - i  # the tiles that see most keys start first
+    q += head // h_q * q_batch + head % h_q * q_head
+    k += head // h_q * k_batch + head % h_q // group * k_head  # a group of query heads shares K, V
+    v += head // h_q * v_batch + head % h_q // group * v_head
+
+    # how many keys does each row see? c ≤ r + N_k − N_q, so the last row sees most
+    rows = i * B_R + tl.arange(0, B_R)
+    if CAUSAL:
+        offset = n_k - n_q
+        seen = tl.minimum(rows + offset + 1, n_k)
+        seen_by_all = i * B_R + offset + 1
+        seen_by_any = tl.minimum(i * B_R + B_R + offset, n_k)
+    else:
+        seen = tl.full([B_R], 0, tl.int32) + n_k
+        seen_by_all = n_k
+        seen_by_any = n_k
+
+    # the state of lesson 05: nothing seen yet. m counts in base 2, as exp2 does
+    m = tl.full([B_R], -float("inf"), tl.float32)
+    l = tl.zeros([B_R], tl.float32)
+    acc = tl.zeros([B_R, D_PAD], tl.float32)
+
+    q_tile = load_tile(q, i * B_R, n_q, q_row, B_R, D, D_PAD)
+    for c0 in range(0, seen_by_any, B_C):
+        # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
+        k_tile = load_tile(k, c0, seen_by_any, k_row, B_C, D, D_PAD)
+        scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+        if c0 + B_C > seen_by_all:  # a boundary tile, or the ragged tail
+            visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+            scores = tl.where(visible, scores, -float("inf"))
+        # m_new = max(m, m̃); a row that has seen no key takes 0, as −∞ − (−∞) is no number
+        m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+        m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+        # P̃ = e^{scale · S − m_new} and α = e^{m − m_new}
+        p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+        alpha = tl.exp2(m - m_ref)
+        # ℓ = α ℓ + Σ P̃ and Õ = α Õ + P̃ V
+        l = alpha * l + tl.sum(p, 1)
+        v_tile = load_tile(v, c0, seen_by_any, v_row, B_C, D, D_PAD)
+        acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+        m = m_new
+
+    # O = Õ / ℓ and L = m + ln ℓ, from base 2 to base e; a row without a key gets 0 and −∞
+    l = tl.where(l == 0.0, 1.0, l)
+    acc *= (1.0 / l)[:, None]
+    natural = (m + tl.log2(l)) * 0.6931471805599453
+    f = tl.arange(0, D_PAD)
+    mask = (rows < n_q)[:, None] & (f < D)[None, :]
+    token = head * n_q + rows
+    tl.store(out + token[:, None] * D + f[None, :], acc.to(out.dtype.element_ty), mask=mask)
+    tl.store(lse + token, natural, mask=rows < n_q)
+
+
+def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
+    """Return softmax(scale · Q Kᵀ) V without ever storing S: O (B, H_q, N_q, d), like q.
+
+    q: (B, H_q, N_q, d); k, v: (B, H_kv, N_k, d), H_q a multiple of H_kv: query head h uses K and V
+    of head h // (H_q / H_kv). float16, bfloat16 or float32 (no TF32), 1 ≤ d ≤ 256, any strides (a
+    tensor whose last dimension is not contiguous is copied first). scale > 0, 1/√d unless given.
+
+    causal: query r sees key c iff c ≤ r + N_k − N_q: the last query sees every key ("bottom-right",
+    as flash-attn from 2.1 on). PyTorch's is_causal=True aligns top-left, c ≤ r; the two agree when
+    N_q = N_k. A row that sees no key gives O = 0 and L = −∞.
+
+    return_lse: return (O, L); L = ln Σ_c e^{scale · S_rc}, natural logarithm, float32, (B, H_q, N_q).
+
+    Keys that no row of a query tile sees are never read. A NaN or ∞ in V at a key that only some
+    rows of a tile see reaches all rows of that tile, as 0 · NaN is NaN; in K it reaches only its own.
+
+    Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is computed
+    in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine that cannot
+    run it, before anything is launched.
+    """
+    check_arguments(q, k, v, scale)
+    if q.dtype == torch.bfloat16 and interpreter_is_on():  # the interpreter's own bfloat16 is wrong
+        wide = (x.float() for x in (q, k, v))
+        out, lse = flash_attention(*wide, causal=causal, scale=scale, return_lse=True)
+        return (out.bfloat16(), lse) if return_lse else out.bfloat16()
+
+    (batch, h_q, n_q, d), (h_kv, n_k) = q.shape, k.shape[1:3]
+    q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k, v))
+    out = torch.empty((batch, h_q, n_q, d), dtype=q.dtype, device=q.device)
+    lse = torch.empty((batch, h_q, n_q), dtype=torch.float32, device=q.device)
+    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
+    b_r, b_c, num_warps, num_stages = launch_settings(capability, d, q.dtype)
+    programs = triton.cdiv(n_q, b_r) * batch * h_q
+    if programs > 0:
+        scale = 1 / math.sqrt(d) if scale is None else scale
+        with torch.cuda.device_of(q):
+            attention_kernel[(programs,)](
+                q, k, v, out, lse,
+                scale * math.log2(math.e),  # e^x = 2^{x · log₂ e}: GPUs compute exp2
+                n_q, n_k, h_q, h_q // h_kv,
+                *q.stride()[:3], *k.stride()[:3], *v.stride()[:3],
+                CAUSAL=causal,
+                D=d, D_PAD=max(16, triton.next_power_of_2(d)),
+                B_R=b_r, B_C=b_c, num_warps=num_warps, num_stages=num_stages,
+            )  # fmt: skip
+    return (out, lse) if return_lse else out
