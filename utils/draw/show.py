@@ -46,7 +46,10 @@ def picture(draw: Callable[..., Figure], values: Values, alt: str) -> dict[str, 
 
 
 def described(alt: str) -> dict:
-    """Return the output's metadata: Jupyter and nbconvert read the alternative text there."""
+    """Return the output's metadata: nbconvert writes the words into the page from there.
+
+    JupyterLab does not, so each picture has a caption cell as well.
+    """
     return {"image/png": {"alt": alt}} if alt else {}
 
 
@@ -70,8 +73,8 @@ class Live:
         control, value = self.controls[name], self.values[name]
         style = {
             "description": control.label,
-            "style": {"description_width": "11em"},
-            "layout": ipywidgets.Layout(width="24em"),
+            "style": {"description_width": "13em"},
+            "layout": ipywidgets.Layout(width="26em"),
         }
         if isinstance(control, Slider):
             high = control.limit(self.values)
