@@ -28,13 +28,11 @@ def seen(lab, chromium):
     see.before = image_of(page)
     move(page, "tile of Q, i", "ArrowLeft")
     see.after = image_of(page, other_than=see.before)
-    screenshots(page, file.parents[3] / f"lab-{version}")
+    screenshots(page, file.parents[3] / f"lab{version[0]}")
     page.keyboard.press("Control+s")
     see.saved = wait_for_saved(file, see.after)
     see.body = page.locator("body").inner_text()
-    see.errors = list(
-        see.errors
-    )  # what follows looks at a saved copy, without a running kernel's widgets
+    see.errors = list(see.errors)  # before the copy, which has no kernel behind its sliders
     see.trusted, see.reopened = reopen_elsewhere(page, address, file)
     page.close()
     return see
@@ -105,6 +103,8 @@ def screenshots(page, stem):
         choose(page, "Settings", "Theme", f"JupyterLab {theme}")
         flag = "true" if theme == "Light" else "false"
         page.wait_for_selector(f"body[data-jp-theme-light={flag}]", state="attached")
+        page.wait_for_selector("#jupyterlab-splash", state="detached")
+        page.locator(IMAGE).scroll_into_view_if_needed()
         page.screenshot(path=f"{stem}-{theme.lower()}.png")
 
 
