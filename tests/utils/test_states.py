@@ -110,6 +110,7 @@ def test_n20_an_empty_state_changes_nothing_and_two_zeros_make_ln_2():
     empty, zero = finish(identity(1, 1)), (np.array([[1.0]]), np.array([0.0]))
     assert empty[1] == NOBODY and empty[0] == 0
     assert close(merge_finished(empty, zero), zero, 0)
+    assert same(from_finished(*empty), identity(1, 1))
     assert merge_finished(zero, zero)[1] == pytest.approx(math.log(2))
     phantom = merge_finished(
         (np.array([[0.0]]), np.array([0.0])), (np.ones((1, 1)), np.array([-5.0]))
