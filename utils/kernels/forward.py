@@ -30,7 +30,8 @@ def load_tile(x, first, end, stride, B: tl.constexpr, D: tl.constexpr, D_PAD: tl
     return tl.load(x + rows.to(tl.int64)[:, None] * stride + f[None, :], mask=mask, other=0.0)
 
 
-@triton.jit
+# sizes are not specialised: one compiled kernel serves every length and number of heads
+@triton.jit(do_not_specialize=["n_q", "n_k", "h_q", "group"])
 def attention_kernel(
     q, k, v, out, lse,
     scale_log2,

@@ -1,0 +1,71 @@
+"""What the kernel's answers are held against: plain attention, written out, in torch."""
+
+import math
+
+import torch
+
+from utils.kernels import flash_attention
+
+PLACE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def plain(q, k, v, causal=False, scale=None, wide=torch.float64, offset=None):
+    """Return O and L with S written out. Sums in `wide`; P is rounded to q's dtype as it is stored.
+
+    q of dtype `wide` gives the reference itself. offset: n_k − n_q unless a test aligns otherwise.
+    """
+    group = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(group, dim=1).to(wide) for x in (k, v))
+    scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
+    scores = q.to(wide) @ k.transpose(-1, -2) * scale
+    n_q, n_k = scores.shape[-2:]
+    if causal:
+        rows, cols = (torch.arange(n, device=q.device) for n in (n_q, n_k))
+        offset = n_k - n_q if offset is None else offset
+        scores.masked_fill_(cols[None, :] > rows[:, None] + offset, -math.inf)
+    lse = torch.logsumexp(scores, -1)
+    probs = torch.exp(scores - lse.nan_to_num(neginf=0.0)[..., None])
+    return (probs.to(q.dtype).to(wide) @ v).to(q.dtype), lse
+
+
+def unit(dtype, x) -> float:
+    """Return one unit in the last place of dtype at the largest |x|."""
+    largest = x.abs().max().item() if x.numel() else 0.0
+    smallest = torch.finfo(dtype).smallest_normal
+    return torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(max(largest, smallest)))
+
+
+def largest(x) -> float:
+    return x.abs().max().item() if x.numel() else 0.0
+
+
+def assert_right(q, k, v, causal=False, scale=None):
+    """Hold flash_attention to the course's rule, and return its O and L.
+
+    max|O − ref64| ≤ 2 · max|naive − ref64| + one unit in the last place of the output dtype at the
+    largest |ref64|, naive being in the same dtype with float32 sums and softmax. L likewise, with 4
+    units of its float32, as GPUs approximate exp2 and log2. Rows without a key are exact.
+    """
+    out, lse = flash_attention(q, k, v, causal=causal, scale=scale, return_lse=True)
+    assert out.shape == q.shape and out.dtype == q.dtype and out.device == q.device
+    assert lse.shape == q.shape[:3] and lse.dtype == torch.float32
+    true_out, true_lse = plain(q.double(), k.double(), v.double(), causal, scale)
+    naive_out, naive_lse = plain(q, k, v, causal, scale, torch.float32)
+    empty = torch.isneginf(true_lse)
+    assert (lse[empty] == -math.inf).all() and (out[empty] == 0).all()
+    error, allowed = largest(out - true_out), 2 * largest(naive_out - true_out)
+    allowed += unit(q.dtype, true_out)
+    assert error <= allowed, f"O is off by {error:.3e}, allowed {allowed:.3e}"
+    lse_, true_lse, naive_lse = (x[~empty] for x in (lse, true_lse, naive_lse))
+    error, allowed = largest(lse_ - true_lse), 2 * largest(naive_lse - true_lse)
+    allowed += 4 * max(unit(torch.float32, true_lse), torch.finfo(torch.float32).eps)
+    assert error <= allowed, f"L is off by {error:.3e}, allowed {allowed:.3e}"
+    return out, lse
+
+
+def random_qkv(shape, dtype=torch.float16, seed=0):
+    """Return q, k, v; shape: B, H_q, H_kv, N_q, N_k, d."""
+    batch, h_q, h_kv, n_q, n_k, d = shape
+    generator = torch.Generator().manual_seed(seed)
+    sizes = [(batch, h_q, n_q, d), (batch, h_kv, n_k, d), (batch, h_kv, n_k, d)]
+    return [torch.randn(size, generator=generator).to(PLACE, dtype) for size in sizes]

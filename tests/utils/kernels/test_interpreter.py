@@ -1,0 +1,21 @@
+"""The kernels' tests in Triton's interpreter, which needs a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def test_the_kernels_in_the_interpreter():
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", str(HERE)],
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        cwd=HERE.parents[2],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    print(run.stdout, run.stderr)
+    assert run.returncode == 0, "the run above failed"
