@@ -31,12 +31,16 @@ class Plan:
 def build(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None:
     """Write the notebooks of a plan; raise an ExceptionGroup of SourceErrors, and write none."""
     course, ready = _prepare(root, plan)
+    planned = [
+        (lesson, cells, path, nb)
+        for lesson, cells in ready
+        for path, nb in notebooks(course, lesson, cells, plan.languages)
+    ]  # all of them first: a fault in the last lesson shows before the first one is executed
     texts = {}
-    for lesson, cells in ready:
-        for path, nb in notebooks(course, lesson, cells, plan.languages):
-            if "solutions" in path.parts:
-                _add_outputs(course, lesson, cells, path, nb, plan.run, report)
-            texts[path] = canonical(nb)
+    for lesson, cells, path, nb in planned:
+        if nb.metadata.course.edition == "solution":
+            _add_outputs(course, lesson, cells, path, nb, plan.run, report)
+        texts[path] = canonical(nb)
     write_all(texts, report)
 
 

@@ -163,7 +163,8 @@ def _bold_faults(line: str) -> Iterator[str]:
     edges = [match.span() for match in re.finditer(r"\*\*", line)]
     for (start, inside), (last, end) in zip(edges[::2], edges[1::2], strict=False):
         before, after = line[start - 1 : start], line[end : end + 1]
-        if line[last - 1] in WIDE or (_punctuation(line[last - 1]) and not _open(after)):
+        stray = line[last - 1] in WIDE and after.isspace()  # a space put there only to end the bold
+        if stray or (_punctuation(line[last - 1]) and not _open(after)):
             yield "bold ends with punctuation: put the mark outside of **…**"
         if _punctuation(line[inside]) and not _open(before):
             yield "bold begins with punctuation: put the mark outside of **…**"

@@ -43,7 +43,7 @@ def test_a_second_build_changes_no_byte_and_runs_nothing(workshop):
 
 
 def test_another_folder_gives_the_same_bytes(workshop, tmp_path):
-    other = Workshop(tmp_path / "elsewhere" / "course")
+    other = Workshop(tmp_path / "solutions" / "course")
     for root in (workshop.root, other.root):
         build(root, Plan(languages=("zh",)))
     assert workshop.notebooks() == other.notebooks()
@@ -169,6 +169,15 @@ def test_a_failing_build_leaves_the_notebooks_as_they_were(workshop):
     with pytest.raises(SourceError, match=r"02_more\.py:44: .*ZeroDivisionError"):
         build(workshop.root, Plan(languages=("en",)))
     assert workshop.notebooks() == before
+
+
+def test_a_fault_in_the_last_lesson_shows_before_the_first_is_executed(workshop):
+    workshop.lessons(("01_sums", "cpu"), ("02_more", "cpu"))
+    workshop.lesson("02_more", LESSON.replace("utils.sums.total", "utils.nowhere"))
+    said = []
+    with pytest.raises(SourceError, match=r"02_more\.py:\d+: imports utils\.nowhere"):
+        build(workshop.root, Plan(), said.append)
+    assert said == []
 
 
 def test_a_full_disk_leaves_the_notebooks_as_they_were(workshop, monkeypatch):

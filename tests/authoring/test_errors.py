@@ -142,6 +142,7 @@ CASES = [
     chinese("half-width brackets", "一 (二)", "half-width brackets"),
     chinese("half-width quotes", '一 "二"', "half-width quotation marks"),
     chinese("bold ends", "**注意：**一二", "bold ends with punctuation"),
+    chinese("bold ends before a space", "**注意。** 一二", "bold ends with punctuation"),
     chinese("bold begins", "一**“二”三**四", "bold begins with punctuation"),
     chinese("bold not closed", "一 **二", "an odd number of"),
     chinese("polite", "您好", "您"),
@@ -207,11 +208,11 @@ def test_the_command_prints_every_finding_and_returns_1(workshop, capsys):
 
 def test_good_chinese_passes(workshop):
     good = (
-        "**注意**：用 `f(x)` 算 $x$，得到 **Q** 与 **`k`**；见 [第 01 课](b.ipynb)（约 50%）。\n\n"
+        "**注意**：用 `f(x)` 算 $x$，得到 **Q** 与 **`k`**；见 [第 01 课](b.ipynb)（约 50%）。**几个？**（5 个）\n\n"
         "1. 第一，“引文”\n2. `a`、`b`\n\n$$\nx = 1, y\n$$\n\n<details><summary>提示</summary>\n\n好。\n\n</details>"
     )
     plain = (
-        "Use `f(x)`, $x$, **Q**, **`k`**; see [lesson 01](b.ipynb).\n\n"
+        "Use `f(x)`, $x$, **Q**, **`k`**; see [lesson 01](b.ipynb). **How many?**\n\n"
         "1. one\n2. `a`, `b`\n\n$$\nx = 1, y\n$$\n\n<details><summary>Clue</summary>\n\nGood.\n\n</details>"
     )
     workshop.lesson("01_sums", LESSON.replace(BODY, pair(plain, good)))
