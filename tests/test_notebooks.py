@@ -90,12 +90,15 @@ def test_code_but_for_the_first_cell_is_the_same_in_both_languages(lesson, kind)
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
-def test_committed_outputs_hold_no_warning_error_or_path(lesson):
+def test_committed_outputs_hold_pictures_and_no_warning_error_or_path(lesson):
     for language in LANGUAGES:
         nb = committed(lesson, language, "solution")
         for cell in nb.cells:
             for out in cell.get("outputs", ()):
                 assert out.output_type != "error" and out.get("name") != "stderr", cell.source
+                data = out.get("data", {})
+                figure = data.get("text/plain", "").startswith("<Figure size")
+                assert not figure or "image/png" in data, f"no picture is shown: {cell.source}"
                 assert "/ipykernel_" not in str(out) and str(ROOT) not in str(out), cell.source
 
 
