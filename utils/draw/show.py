@@ -87,7 +87,7 @@ class Live:
         wanted = {name: widget.value for name, widget in self.widgets.items()}
         try:
             values = settle(self.controls, wanted)
-            self.arrange(values)
+            self.limit(values)
             if values != self.values:
                 self.values = values
                 new = picture(self.draw, values, self.alt)
@@ -97,12 +97,8 @@ class Live:
             text = html.escape(f"{type(error).__name__}: {error}")
             self.message.value = f"<pre>{text}</pre>"
 
-    def arrange(self, values: Values) -> None:
-        """Move the widgets to the values and their limits, without answering those moves."""
-        for name, widget in self.widgets.items():
-            widget.unobserve(self.update, names="value")
-            control = self.controls[name]
+    def limit(self, values: Values) -> None:
+        """Set the sliders' limits; one that a limit moves calls update, which draws for us."""
+        for name, control in self.controls.items():
             if isinstance(control, Slider):
-                widget.max = control.limit(values)
-            widget.value = values[name]
-            widget.observe(self.update, names="value")
+                self.widgets[name].max = control.limit(values)
