@@ -89,9 +89,9 @@ class Live:
             values = settle(self.controls, wanted)
             self.limit(values)
             if values != self.values:
-                self.values = values
                 new = picture(self.draw, values, self.alt)
                 self.handle.update(new, raw=True, metadata=described(self.alt))
+                self.values = values  # those shown: after an error the next call tries again
             self.message.value = ""
         except Exception as error:  # otherwise a callback fails unseen
             text = html.escape(f"{type(error).__name__}: {error}")

@@ -73,6 +73,10 @@ def test_an_error_is_shown_and_keeps_the_last_image(facts):
     assert facts["images_after_error"] == 0
 
 
+def test_an_error_behind_a_moved_bound_is_shown_too(facts):
+    assert facts["error_behind_a_bound"] == "<pre>KeyError: 2</pre>"
+
+
 def test_an_error_goes_with_the_next_move(facts):
     assert (facts["error_gone"], facts["images_after_repair"]) == ("", 1)
 

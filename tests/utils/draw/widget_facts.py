@@ -14,7 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from matplotlib.figure import Figure
 
 from utils.draw import block_matrix, show
-from utils.draw.controls import Choice
+from utils.draw.controls import Choice, Slider
+from utils.draw.palette import canvas
 
 Q, K = np.arange(12).reshape(4, 3), np.arange(18).reshape(6, 3)
 
@@ -75,6 +76,16 @@ def facts_of_errors(published):
     live.widgets["shift"].value = 1
     yield "error_gone", live.message.value
     yield "images_after_repair", len(published.outputs)
+
+
+def facts_of_errors_behind_a_bound(published):
+    def broken_at_two(b, i):
+        return {3: canvas(2, 2)[0]}[i]
+
+    bound = Slider("i", 1, lambda before: -(-6 // before["b"]), 3)
+    live = show.Live(broken_at_two, {"b": Slider("b", 1, 4, 2), "i": bound}, "")
+    live.widgets["b"].value = 4  # leaves two tiles, so i follows from 3 to 2
+    yield "error_behind_a_bound", live.message.value
 
 
 def facts_of_leaks(published):
