@@ -26,19 +26,22 @@ def naive_attention(q, k, v, *, scale=None, causal=False):
 
     q: (N_q, d), k: (N_k, d), v: (N_k, d_v). scale: 1/√d when None. Computed in float64; returns
     out (N_q, d_v) and lse (N_q,), natural logarithm. causal: key c is visible to query r when
-    c ≤ r + N_k − N_q (bottom-right, as flash-attn since 2.1). A row that sees no key has O = 0 and
-    L = −∞; hidden keys and values take no part, not even NaN. Raises ValueError when shapes differ.
+    c ≤ r + N_k − N_q (bottom-right, as flash-attn since 2.1); a score of −∞ hides its key as well.
+    A row that sees no key has O = 0 and L = −∞. Hidden keys and values take no part, not even NaN.
+    Raises ValueError when shapes differ.
     """
     q, k, v, scale = arguments(q, k, v, scale)
     n_q, n_k = len(q), len(k)
     out, lse = np.zeros((n_q, v.shape[1])), np.full(n_q, -np.inf)
     for r in range(n_q):
-        seen = min(n_k, max(0, r + n_k - n_q + 1)) if causal else n_k  # the visible keys come first
-        if seen:
-            scores = scale * (k[:seen] @ q[r])
-            weights = np.exp(scores - scores.max())
-            out[r] = weights @ v[:seen] / weights.sum()
-            lse[r] = scores.max() + math.log(weights.sum())
+        first = min(n_k, max(0, r + n_k - n_q + 1)) if causal else n_k  # visible keys come first
+        scores = scale * (k[:first] @ q[r])
+        seen = scores != -np.inf  # a score of −∞ hides its key too
+        if seen.any():
+            m = scores[seen].max()
+            weights = np.exp(scores[seen] - m)
+            out[r] = weights @ v[:first][seen] / weights.sum()
+            lse[r] = m + np.log(weights.sum())
     return out, lse
 
 

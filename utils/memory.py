@@ -8,7 +8,7 @@
         for cols in memory.turns(tiles(n_k, b_c)):
             s = memory.chip("S", q_i @ K[cols].T)  # room on chip for a result
             S[rows, cols] = s  # written: counted
-    print(memory)
+    print(memory)  # a table; memory.read["K"], memory.traffic, memory.peak are the numbers
 
 Slow arrays are read and written by slices. What comes on chip during one turn of a loop leaves when
 the turn ends. Only what is read or placed with `chip` counts as on chip: the model is the plan of
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from utils.language import say
+from utils.memory_report import label, overrun, table, whole_tensor
 
 ITEMSIZE = {"float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "float8": 1}  # bytes
 
@@ -131,7 +131,9 @@ class Memory:
         scope = next((s for s in self._scopes if piece in s), self._scopes[-1])
         others = self.held - scope.get(piece, 0)  # the same piece again takes its own place
         if self.budget is not None and others + nbytes > self.budget:
-            raise self._overrun(label(name, ranges, shape), nbytes, self.budget - others)
+            tile, left = label(name, ranges, shape), self.budget - others
+            text = overrun(tile, nbytes, left, self.budget, self.on_chip)
+            raise BudgetExceeded(tile, nbytes, left, text)
         scope[piece] = nbytes
         self.held = others + nbytes
         self.peak = max(self.peak, self.held)
@@ -142,38 +144,8 @@ class Memory:
             turn = tuple(self._turn)
             self.events.append(Event(kind, name, ranges, shape, nbytes, self.held, turn))
 
-    def _overrun(self, tile: str, needed: int, left: int) -> BudgetExceeded:
-        names, by_name = Counter(), Counter()
-        for (name, _), nbytes in self.on_chip.items():
-            names[name] += 1
-            by_name[name] += nbytes
-        held = ", ".join(f"{name} {nbytes:,}" for name, nbytes in by_name.items())
-        message = say(
-            en=f"{tile} needs {needed:,} bytes on chip, but only {left:,} of {self.budget:,} are left."
-            f" On chip now: {held or 'nothing'}.",
-            zh=f"{tile} 需要 {needed:,} 字节的片上存储，但 {self.budget:,} 字节中只剩 {left:,} 字节。"
-            f"现在片上有：{held or '什么也没有'}。",
-        )
-        many = [name for name, pieces in names.items() if pieces > 1]
-        if many:
-            message += say(
-                en=f" Several pieces of {', '.join(many)} are held at once: does each of your loops"
-                " go through memory.turns(...), so that its tiles leave when a turn ends?",
-                zh=f"{'、'.join(many)} 同时有好几块在片上：每个循环是否都用了 memory.turns(...)，"
-                "让 tile 在一轮结束时离开？",
-            )
-        return BudgetExceeded(tile, needed, left, message)
-
     def __str__(self) -> str:
-        """Return a table: bytes read and written by tensor, and how full the chip was."""
-        rows = [("", say(en="read", zh="读"), say(en="written", zh="写"))]
-        for name in dict.fromkeys([*self.read, *self.written]):
-            rows.append((name, f"{self.read[name]:,}", f"{self.written[name]:,}"))
-        total = say(en="total", zh="合计")
-        rows.append((total, f"{self.read.total():,}", f"{self.written.total():,}"))
-        of = "" if self.budget is None else f" / {self.budget:,}"
-        peak = say(en="bytes; on chip at most ", zh="单位：字节；片上最多 ") + f"{self.peak:,}{of}"
-        return "\n".join([*(_columns(row) for row in rows), peak])
+        return table(self)
 
 
 class Slow:
@@ -189,6 +161,11 @@ class Slow:
 
     def __len__(self) -> int:
         return len(self.array)
+
+    __iter__ = None  # or a loop, and NumPy itself, would read it row by row without being asked
+
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError(whole_tensor(self.name))
 
     def __getitem__(self, index):
         ranges = ranges_of(index, self.shape)
@@ -236,17 +213,3 @@ def _range_of(part, n: int) -> tuple[int, int]:
 
 def _size(ranges: tuple) -> int:
     return math.prod(stop - start for start, stop in ranges)
-
-
-def label(name: str, ranges: tuple, shape: tuple) -> str:
-    """Return a piece as a learner would write it: K[48:64, 0:64], or S (16 × 304) for a result."""
-    if not ranges:
-        return f"{name} ({' × '.join(map(str, shape))})"
-    return f"{name}[{', '.join(f'{start}:{stop}' for start, stop in ranges)}]"
-
-
-def _columns(row: tuple) -> str:
-    """Lay out one line of the table; a Chinese character is two columns wide."""
-    wide = [sum(ord(letter) > 0x2E7F for letter in cell) for cell in row]
-    name = row[0].ljust(8 - wide[0])
-    return name + "".join(c.rjust(14 - w) for c, w in zip(row[1:], wide[1:], strict=True))

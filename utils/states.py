@@ -2,6 +2,7 @@
 
 A state (m, ℓ, Õ) stands for the sums Σ e^{s} = ℓ·e^m and Σ e^{s} v = Õ·e^m over the keys it has seen.
 m plays the part of an exponent, ℓ and Õ of mantissas: to merge is to align exponents and add.
+Scores are finite, or −∞ for a hidden key; +∞ and NaN have no state.
 `exp=exact_exp2` gives the same algebra in base 2 without any rounding, for whole-number scores.
 """
 

@@ -46,9 +46,10 @@ def visible_keys(rows, n_k: int, *, offset: int = 0) -> slice:
 
 def bounds_of(span, name: str) -> tuple[int, int]:
     """Return (start, stop) of a slice, a range or a pair; ValueError when it holds no token."""
-    pair = (span.start or 0, span.stop) if isinstance(span, slice | range) else span
-    step = span.step if isinstance(span, slice | range) else 1
-    start, stop = pair
-    if step not in (None, 1) or stop is None or stop <= start:
+    if isinstance(span, slice | range):
+        ends = (span.start or 0, span.stop) if span.step in (None, 1) else ()
+    else:
+        ends = span if isinstance(span, tuple) else ()
+    if len(ends) != 2 or ends[1] is None or not 0 <= ends[0] < ends[1]:
         raise ValueError(f"{name} must be a half-open range of at least one token, got {span}")
-    return start, stop
+    return ends

@@ -101,6 +101,41 @@ def test_the_same_numbers_out_of_tiles(tiled):
     assert tiled(q, k, v, b_r=1, b_c=1)[0] == pytest.approx(0.8808, abs=5e-5)
 
 
+# Scores of −∞, by hand
+
+
+every_way_too = pytest.mark.parametrize("way", [naive_attention, *TILED])
+
+
+def one_query(way, keys, v):
+    """Run any of them on one query that meets exactly these scores, one key a tile."""
+    how = {} if way is naive_attention else dict(b_r=1, b_c=1)
+    return way([[1.0]], np.array(keys, dtype=float)[:, None], v, scale=1, **how)
+
+
+@every_way_too
+def test_n03b_a_row_of_minus_infinity_is_0_and_not_the_mean_of_v(way):
+    out, lse = one_query(way, [EMPTY] * 4, [[1.0], [2], [3], [4]])
+    assert out == 0 and lse == EMPTY
+
+
+@every_way_too
+def test_n37_a_score_of_minus_infinity_weighs_nothing(way):
+    out, lse = one_query(way, [EMPTY, 0, EMPTY, math.log(3)], [[7.0], [4], [7], [8]])
+    assert out == pytest.approx(7) and lse == pytest.approx(math.log(4))  # (1·4 + 3·8) / 4
+
+
+@pytest.mark.parametrize("way", [naive_attention, *TILED[:3]])
+def test_n04_the_value_of_a_key_at_minus_infinity_may_be_nan(way):
+    assert one_query(way, [0, EMPTY], [[3.0], [np.nan]])[0] == 3
+
+
+@every_way_too
+def test_a_score_that_is_nan_is_not_taken_for_a_hidden_one(way):
+    out, lse = one_query(way, [0, np.nan, 1], [[3.0], [4], [5]])
+    assert np.isnan(out) and np.isnan(lse)
+
+
 # Causal, empty and hidden
 
 
@@ -171,6 +206,14 @@ def test_n17_float16_inputs_that_overflow_in_float16():
     assert out == 1 and lse == pytest.approx(128 * 256**2 / math.sqrt(128))
 
 
+@every_way_too
+def test_n28_strided_views_are_read_as_what_they_are(way):
+    q, k, v = random_qkv(5, 6)
+    how = {} if way is naive_attention else dict(b_r=2, b_c=4)
+    views = (np.asfortranarray(q), np.repeat(k, 2, axis=0)[::2], v[::-1].copy()[::-1])
+    assert_same(way(*views, **how), way(q, k, v, **how), 1e-13)
+
+
 # Every way agrees with the reference
 
 
@@ -223,6 +266,8 @@ def test_a_given_scale_is_used_once():
 @every_way
 def test_shapes_that_do_not_fit_are_quoted(tiled):
     q, k, v = random_qkv(4, 5)
+    with pytest.raises(ValueError, match=r"got \(1, 4, 3\), \(1, 5, 3\), \(1, 5, 2\)"):
+        naive_attention(q[None], k[None], v[None])  # N41: one head, without a batch axis
     with pytest.raises(ValueError, match=r"got \(4, 3\), \(5, 3\), \(4, 2\)"):
         tiled(q, k, v[:4], b_r=2, b_c=2)
     with pytest.raises(ValueError, match=r"got \(4, 3\), \(5, 2\), \(5, 2\)"):

@@ -81,6 +81,33 @@ def test_only_plain_pieces_are_read_and_written(index):
     assert memory.traffic == 0
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda Q, x: x @ Q,
+        lambda Q, x: Q @ x,
+        lambda Q, x: x + Q,
+        lambda Q, x: np.asarray(Q),
+        lambda Q, x: np.dot(x, Q),
+        lambda Q, x: np.exp(Q),
+        lambda Q, x: np.sum(Q),
+        lambda Q, x: list(Q),
+    ],
+)
+def test_a_whole_tensor_is_not_on_chip_by_mistake(use):
+    """NumPy would read it row by row as a sequence, and so a forgotten [rows] would go unseen."""
+    memory, Q = memory_with(n=4)
+    with pytest.raises(TypeError):
+        use(Q, np.ones((4, 4)))
+    assert memory.traffic == 0 and memory.held == 0
+
+
+def test_the_error_says_how_to_read_it():
+    _, Q = memory_with()
+    with pytest.raises(TypeError, match=r"Q is in slow memory: read a piece of it, like Q\[0:16\]"):
+        np.asarray(Q)
+
+
 def test_indices_outside_are_refused():
     _, Q = memory_with()
     with pytest.raises(IndexError, match="index 8 is outside an axis of 8"):

@@ -1,5 +1,6 @@
 """Tiles against plain counting, for every small size."""
 
+import re
 from itertools import product
 
 import numpy as np
@@ -93,10 +94,28 @@ def test_ranges_and_pairs_are_tiles_too():
     assert classify(slice(4), slice(1)) == "full"
 
 
-@pytest.mark.parametrize("rows", [slice(3, 3), (4, 2), slice(0, 4, 2), slice(1, None)])
-def test_a_range_without_tokens_is_refused(rows):
-    with pytest.raises(ValueError, match="rows must be a half-open range"):
-        classify(rows, (0, 1))
+@pytest.mark.parametrize(
+    "span",
+    [
+        slice(3, 3),
+        (4, 2),
+        slice(0, 4, 2),
+        range(0, 4, 2),
+        slice(1, None),
+        slice(-2, 3),
+        3,
+        (0, 1, 2),
+    ],
+)
+def test_what_is_no_range_of_tokens_is_refused_and_quoted(span):
+    with pytest.raises(
+        ValueError, match=f"rows must be a half-open .* got {re.escape(str(span))}$"
+    ):
+        classify(span, (0, 1))
+    with pytest.raises(
+        ValueError, match=f"cols must be a half-open .* got {re.escape(str(span))}$"
+    ):
+        visible((0, 1), span)
 
 
 def test_masks_are_boolean():
