@@ -46,9 +46,9 @@ def picture(draw: Callable[..., Figure], values: Values, alt: str) -> dict[str, 
 
 
 def described(alt: str) -> dict:
-    """Return the output's metadata: nbconvert writes the words into the page from there.
+    """Return the output's metadata with the words where nbconvert's classic template reads them.
 
-    JupyterLab does not, so each picture has a caption cell as well.
+    JupyterLab and nbconvert's lab template do not: each picture has a caption cell as well.
     """
     return {"image/png": {"alt": alt}} if alt else {}
 
