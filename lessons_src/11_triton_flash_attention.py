@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="12e9f2ba"
 r"""
 # 11 · GPU 上的 FlashAttention kernel
 
@@ -49,7 +49,7 @@ r"""
 This is the whole algorithm for *one* tile of queries, in NumPy: walk over the key tiles, keep $(m, \ell, \tilde O)$, drop the scores.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="7b464dfd"
 r"""
 ## 从循环到网格
 
@@ -83,7 +83,7 @@ r"""
 The query tiles never speak to each other: each call needs its own rows of $Q$, all of $K$ and $V$, and writes its own rows of $O$. So the outer loop needs no order. On a GPU it disappears: every tile of every head becomes one *program*, and the launch starts them all.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="0f18f444"
 r"""
 各个 query tile 之间从不往来：每次调用只要自己的那些 $Q$ 行，以及全部的 $K$ 和 $V$，并且只写自己的那些 $O$ 行。所以外层循环不需要顺序。在 GPU 上它消失了：每个头的每个 tile 都成为一个*程序*，启动时一齐开始。
 """
@@ -106,7 +106,7 @@ r"""
 **Predict.** 4 sequences, 32 heads, 1,000 queries each, tiles of 64 rows: how many programs are launched?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="632e95a7"
 r"""
 **先猜后算**：4 个序列，32 个头，每个 1,000 个 query，每块 64 行：一共启动多少个程序？
 """
@@ -121,7 +121,7 @@ r"""
 **Powers of two.** GPUs have an instruction for $2^x$, not for $e^x$. Since $e^x = 2^{x \log_2 e}$, the kernel multiplies $\log_2 e$ into the scale once, and works with base 2 throughout: $m$ then counts powers of 2. At the very end $L$ must come back to the natural logarithm.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="27971ba0"
 r"""
 ## kernel 必须做对的三个细节
 
@@ -140,7 +140,7 @@ r"""
 **The ragged tail.** A tile has a fixed shape, so the last one reaches past the end. Reading zeros there is not enough: a key of zeros has the score 0, and $e^0$ is a real weight. The phantom keys must get the score $-\infty$.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="3ff76f09"
 r"""
 **尾块**：tile 的形状是固定的，所以最后一个会伸到末尾之外。只在那里读到零还不够：全零的 key 得分是 0，而 $e^0$ 是实实在在的权重。这些幽灵 key 的分数必须是 $-\infty$。
 """
@@ -158,7 +158,7 @@ r"""
 Causal means here, as in FlashAttention since version 2.1: key $c$ is visible to query $r$ when $c \le r + N_k - N_q$, so the last query sees every key.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="8a630988"
 r"""
 **什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。它们的 $m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。这时 kernel 改为减 0，于是每个权重都是 $2^{-\infty} = 0$；结果是 $O = 0$，$L = -\infty$。
 
@@ -194,7 +194,7 @@ The group has `h_q // h_kv` members. In which group is head `h`?
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c28bc427"
 r"""
 ## 练习：kernel 里的三行
 
@@ -256,7 +256,7 @@ It sees keys $0 \dots r_1 - 1 + N_k - N_q$: that is $r_1 + N_k - N_q$ keys, but 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="0888da61"
 r"""
 **2 · 循环到哪里为止？**（10 分钟）因果情形下，如果一个 key tile 对程序的所有行都不可见，就不必访问它。写 `key_tiles(r1, b_c, n_q, n_k)`：程序的行到 `r1` 之前为止（左闭右开；`r1` 不超过 `n_q`），每个 key tile 有 `b_c` 个 key，返回它要访问几个 key tile。
 
@@ -314,7 +314,7 @@ $\ln x = \log_2 x \cdot \ln 2$, applied to the whole sum.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="3818e752"
 r"""
 **3 · 换回自然对数**（5 分钟）。kernel 结束时手里有 $m_2$，即分数乘以 $\log_2 e$ 之后的当前最大值，还有 $\ell = \sum 2^{s_2 - m_2}$。写 `natural_lse(m2, l)`，返回 $L = \ln \sum e^{s}$。
 
@@ -355,7 +355,7 @@ r"""
 Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read the first function next to `one_program` above: the same loop, line for line. The function at the end checks the input, allocates $O$ and $L$, and launches the grid.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="d4a96c22"
 r"""
 ## kernel
 
@@ -371,7 +371,7 @@ r"""
 Float results differ from float64, so one must say how far is allowed. The rule here: at most **twice the error that naive attention makes in the same dtype**, plus one unit in the last place of the largest output. The shapes are chosen to hurt: ragged, more queries than keys, shared heads, causal.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="fac36af3"
 r"""
 ## 算得对吗？
 
@@ -418,7 +418,7 @@ On a GPU the next cell times the kernel beside PyTorch's own attention, which of
 **Predict.** Which will be faster at $N = 1024$: the hand-tuned library or these hundred lines? And will naive attention be 2, 5 or 10 times slower at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="222ffa99"
 r"""
 ## 有多快？
 
@@ -430,6 +430,7 @@ r"""
 # %%
 from utils.benchmark import memory_rows, speed_rows
 from utils.draw import measured
+from utils.draw.show import show
 from utils.measurements import h200_forward as recorded
 
 card, dtype = recorded.CARD, torch.bfloat16
@@ -444,14 +445,14 @@ speed = recorded.SPEED
 if on_gpu:
     points = [(d, causal, n) for d in (64, 128) for causal in (False, True) for n in sizes]
     speed = list(speed_rows(flash_attention, points, 16384 if big else 4096, dtype))
-measured.speed(speed, card)
+show(lambda: measured.speed(speed, card), alt=f"TFLOP/s over N on {card}")
 
 # %% [markdown] tags=["en"]
 r"""
 *Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. The card that was measured stands in the title.*
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="787e69df"
 r"""
 *图：每秒运算次数（TFLOP/s）随 N 的变化，每种头维度、有无因果掩码（causal mask）各一格，每种方法一条线。测量所用的显卡写在标题里。*
 """
@@ -463,7 +464,7 @@ r"""
 The extra memory of one call, beyond $Q$, $K$ and $V$, for one sequence with 16 heads. Naive attention writes $S$ and $P$; the kernel allocates $O$ and one number per row. On a GPU the sizes double until naive attention runs out of memory, which is meant to happen and is caught.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="546070ae"
 r"""
 ## 要多少显存？
 
@@ -475,7 +476,7 @@ memory = recorded.MEMORY
 if on_gpu:
     lengths = [1024 * 2**e for e in range(8 if big else 6)]
     memory = list(memory_rows(flash_attention, lengths, heads=16, d=64, dtype=dtype))
-measured.memory(memory, card)
+show(lambda: measured.memory(memory, card), alt=f"extra bytes over N on {card}")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -508,7 +509,7 @@ Two of the five are true: one about who writes, one about what is stored.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f5de28c4"
 r"""
 *图：多占的字节数随 N 的变化，两个轴都是对数。普通注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
 
@@ -579,7 +580,7 @@ r"""
 **References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add. J. Ainslie et al., *GQA* (2023): shared key heads.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="22381c30"
 r"""
 ## 本课没有证明什么
 

@@ -23,14 +23,16 @@ except ImportError:
     ipywidgets = None
 
 
-def show(draw: Callable[..., Figure], controls: Controls, alt: str = "") -> None:
+def show(draw: Callable[..., Figure], controls: Controls | None = None, alt: str = "") -> None:
     """Show draw(**values), and below it one control for each argument.
 
     draw: a pure function of the controls' values. controls: name of argument → Slider or Choice.
     alt: what the picture shows, in words, for readers who do not see it.
-    With COURSE_STATIC=1, or without ipywidgets, only the picture of the start values is shown.
+    With COURSE_STATIC=1, without controls, or without ipywidgets, only the picture of the start
+    values is shown.
     """
-    if os.environ.get("COURSE_STATIC") == "1":
+    controls = controls or {}
+    if not controls or os.environ.get("COURSE_STATIC") == "1":
         display(picture(draw, settle(controls, {}), alt), raw=True, metadata=described(alt))
     elif ipywidgets is None:
         display(picture(draw, settle(controls, {}), alt), raw=True, metadata=described(alt))
