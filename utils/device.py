@@ -76,11 +76,11 @@ TENSOR_CORES = {
     (8, 6): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
     (9, 0): ((64, 64, 4, 3), (64, 64, 4, 3), (64, 64, 8, 2)),
     (10, 0): ((128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
-    (12, 0): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
+    (12, 0): ((128, 64, 8, 3), (128, 32, 8, 3), (64, 32, 8, 2)),
 }
 # Products in float32, and all products on 7.5 (triton 3.3 and later), are fused multiply-adds: they
 # need many more registers, so the tiles are small.
-FMA = ((64, 32, 8, 1), (32, 32, 8, 1), (32, 16, 8, 1))
+FMA = ((64, 16, 8, 1), (32, 32, 8, 1), (32, 16, 8, 1))
 INTERPRETER = LaunchSettings(32, 32, 4, 1)  # several tiles even on small sizes
 
 

@@ -1,4 +1,7 @@
-"""What flash_attention accepts: every refusal names the argument, what it got, and what is allowed."""
+"""What flash_attention accepts, and what it copies before the kernel reads it.
+
+Every refusal names the argument, what it got, and what is allowed.
+"""
 
 import math
 from numbers import Real
@@ -20,6 +23,21 @@ def check_arguments(q, k, v, scale) -> None:
     if scale is not None and not (isinstance(scale, Real) and 0 < scale < math.inf):
         raise ValueError(f"scale must be a positive, finite number, got {scale!r}")
     _check_machine(q)
+
+
+def aligned(x):
+    """Return x, or a copy when a GPU could not load it 16 bytes at a time.
+
+    Loading element by element needs a register for every address, and the kernel has none to spare.
+    So rows must be contiguous and start at multiples of 16 elements; the copy of a tensor whose d is
+    no multiple of 16 is padded with zeros, which change no product.
+    """
+    if x.shape[3] % 16:
+        return torch.nn.functional.pad(x, (0, -x.shape[3] % 16))
+    steps = x.stride()
+    if steps[3] == 1 and x.data_ptr() % 16 == 0 and all(step % 16 == 0 for step in steps[:3]):
+        return x
+    return x.clone(memory_format=torch.contiguous_format)
 
 
 def _check_tensor(name: str, x) -> None:

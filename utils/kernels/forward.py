@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from utils.device import interpreter_is_on, launch_settings
-from utils.kernels.arguments import check_arguments
+from utils.kernels.arguments import aligned, check_arguments
 
 
 @triton.jit
@@ -19,14 +19,14 @@ def load_tile(x, first, end, stride, B: tl.constexpr, D: tl.constexpr, D_PAD: tl
     """Load rows first … first + B − 1 of one head, shape (B, D_PAD); zeros from row `end` on.
 
     x points at the head's first element, stride is the step from one row to the next. Triton's tiles
-    have powers of two as sides, so D features are padded with zeros to D_PAD.
+    have powers of two as sides, so D features (80, say) are padded with zeros to D_PAD (128).
     """
     rows = first + tl.arange(0, B)
     f = tl.arange(0, D_PAD)
     mask = (rows < end)[:, None]
     if D < D_PAD:
         mask = mask & (f < D)[None, :]
-    # 64-bit offsets: rows · stride may pass 2³¹ elements
+    # 64-bit offsets: row · stride may pass 2³¹ elements
     return tl.load(x + rows.to(tl.int64)[:, None] * stride + f[None, :], mask=mask, other=0.0)
 
 
@@ -106,8 +106,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
     """Return softmax(scale · Q Kᵀ) V without ever storing S: O (B, H_q, N_q, d), like q.
 
     q: (B, H_q, N_q, d); k, v: (B, H_kv, N_k, d), H_q a multiple of H_kv: query head h uses K and V
-    of head h // (H_q / H_kv). float16, bfloat16 or float32 (no TF32), 1 ≤ d ≤ 256, any strides (a
-    tensor whose last dimension is not contiguous is copied first). scale > 0, 1/√d unless given.
+    of head h // (H_q / H_kv). float16, bfloat16 or float32 (no TF32), 1 ≤ d ≤ 256, scale > 0, 1/√d
+    unless given. Any strides; see `aligned` for which tensors are copied first.
 
     causal: query r sees key c iff c ≤ r + N_k − N_q: the last query sees every key ("bottom-right",
     as flash-attn from 2.1 on). PyTorch's is_causal=True aligns top-left, c ≤ r; the two agree when
@@ -123,14 +123,11 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
     run it, before anything is launched.
     """
     check_arguments(q, k, v, scale)
-    if q.dtype == torch.bfloat16 and interpreter_is_on():  # the interpreter's own bfloat16 is wrong
-        wide = (x.float() for x in (q, k, v))
-        out, lse = flash_attention(*wide, causal=causal, scale=scale, return_lse=True)
-        return (out.bfloat16(), lse) if return_lse else out.bfloat16()
-
-    (batch, h_q, n_q, d), (h_kv, n_k) = q.shape, k.shape[1:3]
-    q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k, v))
-    out = torch.empty((batch, h_q, n_q, d), dtype=q.dtype, device=q.device)
+    (batch, h_q, n_q, d), (h_kv, n_k), dtype = q.shape, k.shape[1:3], q.dtype
+    if dtype == torch.bfloat16 and interpreter_is_on():  # the interpreter's own bfloat16 is wrong
+        q, k, v = (x.float() for x in (q, k, v))
+    q, k, v = (aligned(x) for x in (q, k, v))
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((batch, h_q, n_q), dtype=torch.float32, device=q.device)
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
     b_r, b_c, num_warps, num_stages = launch_settings(capability, d, q.dtype)
@@ -144,7 +141,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
                 n_q, n_k, h_q, h_q // h_kv,
                 *q.stride()[:3], *k.stride()[:3], *v.stride()[:3],
                 CAUSAL=causal,
-                D=d, D_PAD=max(16, triton.next_power_of_2(d)),
+                D=q.shape[3], D_PAD=triton.next_power_of_2(q.shape[3]),
                 B_R=b_r, B_C=b_c, num_warps=num_warps, num_stages=num_stages,
             )  # fmt: skip
+    out = out[..., :d].contiguous().to(dtype)
     return (out, lse) if return_lse else out

