@@ -28,7 +28,7 @@ def forgotten_turns(names: str) -> str:
     return say(
         en=f" Several pieces of {names} are held at once: does each of your loops go through"
         " memory.turns(...), so that its tiles leave when a turn ends?",
-        zh=f" {names} 同时有好几块在片上：每个循环是否都用了 memory.turns(...)，"
+        zh=f"{names} 同时有好几块在片上：每个循环是否都用了 memory.turns(...)，"
         "让 tile 在一轮结束时离开？",
     )
 

@@ -337,6 +337,17 @@ def test_which_loop_order_moves_less(b_r, b_c, ratio):
     assert v1 / v2 == pytest.approx(ratio, abs=0.04)
 
 
+@every_way
+def test_without_skipping_the_causal_traffic_is_that_of_no_mask(tiled):
+    q, k, v = random_qkv(12, 12)
+    how = dict(b_r=3, b_c=3)
+    whole = counted(tiled, q, k, v, **how)
+    visited = counted(tiled, q, k, v, causal=True, skip=False, **how)
+    skipped = counted(tiled, q, k, v, causal=True, **how)
+    assert (visited.read, visited.written) == (whole.read, whole.written)
+    assert skipped.traffic < visited.traffic
+
+
 def test_not_visiting_and_not_materialising_save_apart():
     q, k, v = random_qkv(12, 12)
     how = dict(b_r=3, b_c=3, causal=True)

@@ -108,6 +108,15 @@ def test_the_error_says_how_to_read_it():
         np.asarray(Q)
 
 
+def test_an_empty_piece_moves_nothing():
+    memory, Q = memory_with()
+    assert Q[5:2].shape == (0, 4) and Q[8:12].shape == (0, 4)
+    Q[5:2] = 7
+    assert (
+        memory.traffic == 0 and memory.held == 0 and np.array_equal(Q.array.ravel(), np.arange(32))
+    )
+
+
 def test_indices_outside_are_refused():
     _, Q = memory_with()
     with pytest.raises(IndexError, match="index 8 is outside an axis of 8"):
@@ -242,7 +251,7 @@ def test_an_overrun_speaks_chinese_too(monkeypatch):
 
 
 def test_a_loop_without_turns_is_told_why_it_overflows():
-    memory, Q = memory_with(budget=100)
+    memory, Q = memory_with(budget=80)  # room for two pieces
     with pytest.raises(BudgetExceeded, match=r"pieces of Q .* memory\.turns"):
         for rows in tiles(8, 2):
             Q[rows]
@@ -322,7 +331,10 @@ def test_the_table(monkeypatch):
         "bytes; on chip at most 16,384 / 20,000",
     ]
     monkeypatch.setenv("COURSE_LANGUAGE", "zh")
-    assert str(memory).splitlines()[3] == "合计            16,384         8,192"
+    first, *_, total, chip = str(memory).splitlines()
+    assert first == "                    读            写"  # each character is two columns wide
+    assert total == "合计            16,384         8,192"
+    assert chip == "单位：字节；片上最多 16,384 / 20,000"
 
 
 # The lessons' loops
