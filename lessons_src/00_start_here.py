@@ -135,6 +135,7 @@ r"""
 模型会对多个序列（batch，$B$）、多个注意力头（$H$）做这件事。它们互不相干：每个 $(b, h)$ 都是一份独立的注意力。所以研究一个头就够了。
 """
 
+
 # %%
 def attention(q, k, v):
     scores = q @ np.swapaxes(k, -1, -2)
@@ -229,6 +230,7 @@ NumPy 从右边开始对齐形状。要作用在行上，最大值的形状应�
 
 </details>
 """
+
 
 # %% exercise="drop_to_zero"
 def drop_to_zero(x):
@@ -354,6 +356,7 @@ r"""
 </details>
 """
 
+
 # %% exercise="scores_in_float32"
 def scores_in_float32(q, k):
     """Return Q Kᵀ, shape (n_q, n_k), in float32, from float16 inputs."""
@@ -413,6 +416,7 @@ r"""
 
 # %%
 from fractions import Fraction
+
 
 # %% exercise="exact_softmax"
 def exact_softmax(scores):

@@ -334,6 +334,7 @@ r"""
 # %%
 from utils.checks import block_matrix as check
 
+
 # %% exercise="bounds"
 def bounds(n, b):
     """Return [(start, stop), ...] for tiles of b rows covering n rows."""
@@ -390,6 +391,7 @@ r"""
 
 </details>
 """
+
 
 # %% exercise="assemble"
 def assemble(q, k, b_r, b_c):
@@ -451,6 +453,7 @@ r"""
 
 </details>
 """
+
 
 # %% exercise="split_features"
 def split_features(q, k, b_d):

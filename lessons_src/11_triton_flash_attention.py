@@ -222,6 +222,7 @@ r"""
 # %%
 from utils.checks import triton_flash_attention as check
 
+
 # %% exercise="kv_head"
 def kv_head(h, h_q, h_kv):
     """Return the index of the key head that query head h uses."""
@@ -278,6 +279,7 @@ r"""
 
 </details>
 """
+
 
 # %% exercise="key_tiles"
 def key_tiles(r1, b_c, n_q, n_k):
@@ -336,6 +338,7 @@ $\ln x = \log_2 x \cdot \ln 2$，对整个和使用。
 
 </details>
 """
+
 
 # %% exercise="natural_lse"
 def natural_lse(m2, l):
