@@ -17,7 +17,8 @@ def plain(q, k, v, causal=False, scale=None, wide=torch.float64, offset=None):
     group = q.shape[1] // k.shape[1]
     k, v = (x.repeat_interleave(group, dim=1).to(wide) for x in (k, v))
     scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
-    scores = q.to(wide) @ k.transpose(-1, -2) * scale
+    multiply = in_order if wide == torch.float32 == q.dtype else torch.matmul
+    scores = multiply(q.to(wide), k.transpose(-1, -2)) * scale
     n_q, n_k = scores.shape[-2:]
     if causal:
         rows, cols = (torch.arange(n, device=q.device) for n in (n_q, n_k))
@@ -25,7 +26,19 @@ def plain(q, k, v, causal=False, scale=None, wide=torch.float64, offset=None):
         scores.masked_fill_(cols[None, :] > rows[:, None] + offset, -math.inf)
     lse = torch.logsumexp(scores, -1)
     probs = torch.exp(scores - lse.nan_to_num(neginf=0.0)[..., None])
-    return (probs.to(q.dtype).to(wide) @ v).to(q.dtype), lse
+    return multiply(probs.to(q.dtype).to(wide), v).to(q.dtype), lse
+
+
+def in_order(a, b):
+    """Return a @ b, adding the products of every entry one after the other.
+
+    With float32 inputs the sums have no spare digits, so naive attention's error depends on the
+    order of its additions, which a library chooses by shape. The rule takes the plainest order.
+    """
+    total = torch.zeros(*a.shape[:-1], b.shape[-1], dtype=a.dtype, device=a.device)
+    for f in range(a.shape[-1]):
+        total += a[..., f : f + 1] * b[..., f : f + 1, :]
+    return total
 
 
 def unit(dtype, x) -> float:
