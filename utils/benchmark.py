@@ -81,7 +81,7 @@ def race(calls: dict[str, Callable], tensors, rounds: int = 15) -> dict[str, flo
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
             start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.cuda._sleep(200_000)  # the GPU waits, so the host gets ahead of the launches
+            torch.cuda._sleep(20_000_000)  # some 10 ms, so the host gets ahead of all the launches
             start.record()
             for _ in range(repeats[name]):
                 calls[name](*tensors)

@@ -67,20 +67,22 @@ class LaunchSettings(NamedTuple):
     num_stages: int
 
 
-# For d up to 64, 128, 256; a row holds from its compute capability on. The limits are registers
-# (nothing may spill) and shared memory per thread block: 64 KB on 7.5, 163 KB on 8.0, 99 KB on 8.6,
-# 8.9 and 12.0, 227 KB on 9.0 and 10.0. tests/utils/kernels/ compiles every entry and checks both.
-TENSOR_CORES = {
-    (7, 5): ((64, 32, 8, 1), (32, 16, 8, 1), (16, 16, 8, 1)),  # no tensor cores: see FMA below
-    (8, 0): ((128, 64, 8, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
-    (8, 6): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
-    (9, 0): ((64, 64, 4, 3), (64, 64, 4, 3), (64, 64, 8, 2)),
-    (10, 0): ((128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
-    (12, 0): ((128, 64, 8, 3), (128, 32, 8, 3), (64, 32, 8, 2)),
+# (compute capability, bytes of an element) → settings for d up to 64, 128, 256; a row holds until the
+# next capability with the same bytes. Registers (nothing may spill) and shared memory per thread
+# block (64 KB on 7.5, 163 KB on 8.0, 99 KB on 8.6, 8.9 and 12.0, 227 KB on 9.0 and 10.0) set the
+# limits: tests/utils/kernels/ compiles every entry and checks both. Products in float32, and all
+# products on 7.5, are fused multiply-adds on ordinary cores, as triton (from 3.3 on) has no way to
+# 7.5's tensor cores: they need more registers, so the tiles are small.
+LAUNCH = {
+    ((7, 5), 2): ((64, 32, 8, 1), (32, 16, 8, 1), (16, 16, 8, 1)),
+    ((8, 0), 2): ((128, 64, 8, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
+    ((8, 6), 2): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
+    ((9, 0), 2): ((64, 64, 4, 3), (64, 64, 4, 3), (64, 64, 8, 2)),
+    ((10, 0), 2): ((128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
+    ((12, 0), 2): ((128, 64, 8, 3), (128, 32, 8, 3), (64, 32, 8, 2)),
+    ((7, 5), 4): ((64, 16, 8, 1), (32, 32, 8, 1), (32, 16, 8, 1)),
+    ((8, 0), 4): ((64, 16, 8, 2), (32, 32, 8, 1), (32, 16, 8, 1)),
 }
-# Products in float32, and all products on 7.5 (triton 3.3 and later), are fused multiply-adds: they
-# need many more registers, so the tiles are small.
-FMA = ((64, 16, 8, 1), (32, 32, 8, 1), (32, 16, 8, 1))
 INTERPRETER = LaunchSettings(32, 32, 4, 1)  # several tiles even on small sizes
 
 
@@ -92,11 +94,14 @@ def launch_settings(capability: tuple[int, int] | None, d: int, dtype) -> Launch
     """
     if capability is None:
         return INTERPRETER
-    fitting = [row for since, row in TENSOR_CORES.items() if since <= capability]
-    if not fitting:
+    rows = [
+        row
+        for (since, size), row in LAUNCH.items()
+        if since <= capability and size == dtype.itemsize
+    ]
+    if not rows:
         raise ValueError(f"compute capability must be 7.5 or more, got {capability}")
-    row = FMA if dtype.itemsize == 4 else fitting[-1]
-    return LaunchSettings(*row[(d > 64) + (d > 128)])
+    return LaunchSettings(*rows[-1][(d > 64) + (d > 128)])
 
 
 def choose_triton_mode() -> None:
