@@ -292,7 +292,7 @@ def largest_b_r() -> Exercise:
                 formula(keys=lambda n_k, b_c: 0),
                 say(
                     en="the tile of K, b_c × d, needs room as well.",
-                    zh="K 的 tile（b_c × d）也要占地方。",
+                    zh="K 的 tile（b_c × d）也要占空间。",
                 ),
             ),
             Mistake(
@@ -319,7 +319,7 @@ def largest_b_r() -> Exercise:
                 lambda n_k, d, b_c, budget: max(0, (budget // 4 - b_c * d) // n_k),
                 say(
                     en="the tile of Q, b_r × d, needs room as well.",
-                    zh="Q 的 tile（b_r × d）也要占地方。",
+                    zh="Q 的 tile（b_r × d）也要占空间。",
                 ),
             ),
             Mistake(

@@ -19,7 +19,7 @@ def controls() -> dict[str, Choice | Slider]:
     named = {say(en="K resident", zh="K 留在片上"): "resident"}
     named |= {say(en="K streamed", zh="K 流式读取"): "streamed"}
     return {
-        "layout": Choice(say(en="layout", zh="放法"), named, "resident"),
+        "layout": Choice(say(en="layout", zh="K 的存放方式"), named, "resident"),
         "n_k": Slider(say(en="keys, N_k", zh="key 的个数 N_k"), 1, KEYS, 304),
         "b_r": Slider(say(en="rows of Q in a tile, B_r", zh="每块的 Q 行数 B_r"), 8, 128, 16),
         "b_c": Slider(say(en="rows of K in a tile, B_c", zh="每块的 K 行数 B_c"), 1, 128, 16),
@@ -32,7 +32,7 @@ def alt() -> str:
         en="A bar stands for the chip and is filled with the tile of Q, with K, and with the row tile"
         " of scores; an overrun sticks out. A ruler of key counts shows the walls of both layouts.",
         zh="一条横框表示片上存储，里面依次填入 Q 的 tile、K 和行块的分数，放不下的部分伸出框外。"
-        "下面的标尺标出两种放法各能放下多少个 key。",
+        "下面的标尺标出两种存放方式各能放下多少个 key。",
     )
 
 
