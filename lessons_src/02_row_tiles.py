@@ -167,14 +167,14 @@ print("same output, up to rounding:", np.allclose(out, softmax(scores) @ v))
 
 # %% [markdown] tags=["en"]
 r"""
-All of $S$ is never needed at once, only $B_r$ rows of it. Is that little enough? That is a question about bytes, so let us count them.
+$S$ is never needed whole, only $B_r$ rows of it at a time. Is that little enough? That is a question about bytes, so let us count them.
 
 ## Counted memory
 
 `Memory` models a machine in the simplest way: a slow memory without limit, and `budget` bytes on chip. Tensors live in slow memory. They are read and written by slices, and every slice is counted.
 """
 
-# %% [markdown] tags=["zh"] en="eb3ffe91"
+# %% [markdown] tags=["zh"] en="3a24ac16"
 r"""
 整个 $S$ 从来不必同时存在，每次只需要其中 $B_r$ 行。这够少了吗？这个问题要用字节来回答，那就来数一数。
 
@@ -769,7 +769,7 @@ r"""
 - Side by side and reshaped has the shape of $S$ and is not $S$: the cell that prints both matrices.
 - Stacked as rows, in order, is $S$; in the wrong order it is not: the loop over two stackings, with integers and `==`.
 - Softmax by row tiles equals softmax of $S$: the cell with the black box, and both loops on counted memory.
-- The walls, 304 and 1456 for tiles of 16, 166 and 268 for tiles of 64: predicted, then hit by running.
+- The walls for tiles of 16, 304 and 1456: predicted, then hit. For tiles of 64, 166 and 268: found by running.
 - Smaller tiles of $K$ hardly help; streaming reads $K$ again for every row tile: the two loops that print walls and reads.
 - A softmax of half rows is wrong: the rows that add up to 2.
 
@@ -778,7 +778,7 @@ r"""
 **References.** P. He, S. Zhou, W. Huang, C. Li, D. Wang, B. Guo, C. Meng, S. Gui, W. Yu, Y. Xie, *Inference Performance Optimization for Large Language Models on CPUs* (2024), arXiv 2407.07304: SlimAttention as whole rows of scores. N. Graef, A. Wasielewski, *Slim attention* (2025), arXiv 2503.05840: the other one. NVIDIA, *CUDA Programming Guide*, table of compute capabilities: shared memory of a thread block.
 """
 
-# %% [markdown] tags=["zh"] en="9a82738a"
+# %% [markdown] tags=["zh"] en="c2d258e5"
 r"""
 ## 本课没有证明什么
 
@@ -801,7 +801,7 @@ r"""
 - 左右并排再改形状，形状和 $S$ 一样，却不是 $S$：打印出两个矩阵的单元格。
 - 按顺序上下叠放就是 $S$，顺序错了就不是：比较两种叠法的循环，用整数和 `==`。
 - 逐个行块做 softmax，与对 $S$ 做 softmax 相同：黑盒那个单元格，以及两个在带计数的内存上运行的循环。
-- 两道墙：tile 为 16 时在 304 和 1456，tile 为 64 时在 166 和 268：先算出来，再真的撞上。
+- 两道墙：tile 为 16 时在 304 和 1456，先算出来，再真的撞上；tile 为 64 时在 166 和 268，由循环自己找到。
 - 把 $K$ 的 tile 切小几乎没有用；流式读取时，每个行块都要重读 $K$：打印墙和读取遍数的两个循环。
 - 对半行做 softmax 是错的：和为 2 的那些行。
 

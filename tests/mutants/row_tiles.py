@@ -20,6 +20,13 @@ def weights_write(q, k, b_r, softmax):
     return probs
 
 
+def weights_float32(q, k, b_r, softmax):
+    probs = np.empty((len(q), len(k)), dtype=np.float32)
+    for rows in tiles(len(q), b_r):
+        probs[rows] = softmax(q[rows] @ k.T)
+    return probs
+
+
 def weights_side_by_side(q, k, b_r, softmax):
     return np.concatenate([softmax(q[rows] @ k.T) for rows in tiles(len(q), b_r)], axis=1)
 
@@ -104,6 +111,39 @@ def weights_own(q, k, b_r, softmax):
     for rows in tiles(len(q), b_r):
         e = np.exp(q[rows] @ k.T)
         probs[rows] = e / e.sum(1)[:, None]
+    return probs
+
+
+def weights_list(q, k, b_r, softmax):
+    probs = []
+    for rows in tiles(len(q), b_r):
+        probs.append(softmax(q[rows] @ k.T))
+    return probs
+
+
+def weights_like_scores(q, k, b_r, softmax):
+    probs = np.zeros_like(q @ k.T)  # of whole numbers, as the scores are
+    for rows in tiles(len(q), b_r):
+        probs[rows] = softmax(q[rows] @ k.T)
+    return probs
+
+
+def weights_scaled(q, k, b_r, softmax):
+    d = q.shape[1]
+    return np.vstack([softmax(q[rows] @ k.T / d**0.5) for rows in tiles(len(q), b_r)])
+
+
+def weights_keys_first(q, k, b_r, softmax):
+    probs = np.empty((len(k), len(q)))
+    for rows in tiles(len(q), b_r):
+        probs[:, rows] = softmax(k @ q[rows].T)
+    return probs.T
+
+
+def weights_columns_cut(q, k, b_r, softmax):
+    probs = np.empty((len(q), len(k)))
+    for cols in tiles(len(k), b_r):
+        probs[:, cols] = softmax(q @ k[cols].T)
     return probs
 
 
@@ -197,13 +237,13 @@ SHAPES = {"a": (4, 6), "b": (2, 12), "c": (4, 6), "d": (4, 6), "unseen": "cd"}
 TRUTH = {"a": True, "b": False, "c": True, "d": False, "e": False}
 
 RIGHT = {
-    "weights_by_rows": [weights_stack, weights_write],
+    "weights_by_rows": [weights_stack, weights_write, weights_float32],
     "largest_b_r": [largest_formula, largest_counted],
     "stacking": [
         SHAPES,
         {**SHAPES, "unseen": ["d", "c"]},
         {**SHAPES, "unseen": {"c", "d"}},
-        {**SHAPES, "b": [2, 12], "unseen": "c, d"},
+        {**SHAPES, "b": [2, 12], "unseen": "C, D"},
     ],
     "judge": [TRUTH],
 }
@@ -220,6 +260,11 @@ WRONG = {
         "last_tile_only": [weights_overwritten],
         "scores_not_weights": [weights_scores],
         "not_tiled": [weights_at_once],
+        "not_stacked": [weights_list],
+        "whole_numbers": [weights_like_scores],
+        "scaled": [weights_scaled],
+        "keys_first": [weights_keys_first],
+        "columns_cut": [weights_columns_cut],
         "keys_cut": [weights_keys_cut],
         "normalised_over_the_tile": [weights_over_tile],
         "wrong_axis": [weights_wrong_axis],
@@ -237,6 +282,7 @@ WRONG = {
         "rounded_up": [largest_up, largest_up_loop],
         "not_whole": [largest_fraction],
         "not_even_nothing": [largest_negative],
+        "": [lambda n_k, d, b_c, budget: int((budget / 4 - b_c * d) / (d + n_k))],
         "one_row_at_least": [largest_one],
     },
     "stacking": {

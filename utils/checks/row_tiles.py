@@ -2,9 +2,14 @@
 
 import numpy as np
 
-from utils.checks.block_matrix import integers
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.language import say
+
+
+def integers(rows: int, columns: int, shift: int) -> np.ndarray:
+    """A matrix of −1 to 2 without two rows alike, so small that weights are easy to read."""
+    r, c = np.indices((rows, columns))
+    return (r * r + 3 * r * c + 5 * c + shift) % 7 // 2 - 1
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -60,7 +65,7 @@ def weights_by_rows() -> Exercise:
 
     def case(q, k, b_r: int, says: str, kind="algebra", otherwise="") -> Case:
         args = (q, k, b_r, small_softmax(b_r))
-        return Case(says, args, softmax(q @ k.T), kind, tolerance=1e-9, otherwise=otherwise)
+        return Case(says, args, softmax(q @ k.T), kind, tolerance=1e-6, otherwise=otherwise)
 
     def sized(n_q: int, n_k: int, d: int, b_r: int, says: str, otherwise="") -> Case:
         return case(integers(n_q, d, 1), integers(n_k, d, 4), b_r, says, otherwise=otherwise)
@@ -73,7 +78,6 @@ def weights_by_rows() -> Exercise:
     outlier = np.where(np.arange(4)[:, None] == 2, 200 * k, k)
     return Exercise(
         cases=[
-            sized(4, 4, 4, 2, say(en="4 queries, 4 keys, d = 4", zh="4 个 query，4 个 key，d = 4")),
             sized(4, 6, 3, 2, say(en="4 queries, 6 keys, d = 3", zh="4 个 query，6 个 key，d = 3")),
             sized(7, 5, 3, 3, say(en="a ragged third tile", zh="第三个 tile 是尾块"), look_at_tail),
             sized(2, 5, 3, 4, say(en="a tile taller than Q", zh="tile 比 Q 还高"), look_at_tail),
@@ -166,6 +170,57 @@ def weights_by_rows() -> Exercise:
                 ),
             ),
             Mistake(
+                "not_stacked",
+                "algebra",
+                parts,
+                say(
+                    en="this is a list of tiles. Put them together into one array, as rows.",
+                    zh="这是一个装着各个 tile 的列表。要把它们按行拼成一个数组。",
+                ),
+            ),
+            Mistake(
+                "whole_numbers",
+                "algebra",
+                lambda q, k, b_r, softmax: np.vstack(parts(q, k, b_r, softmax)).astype(int),
+                say(
+                    en="the weights were written into an array of whole numbers, which cuts them off. Use one of floats.",
+                    zh="权重写进了整数数组，小数部分被截掉了。要用浮点数组。",
+                ),
+            ),
+            Mistake(
+                "scaled",
+                "algebra",
+                lambda q, k, b_r, softmax: np.vstack(
+                    parts(q / np.sqrt(q.shape[1]), k, b_r, softmax)
+                ),
+                say(
+                    en="the scores are divided by √d. Lessons 01 to 05 leave that factor out.",
+                    zh="你把分数除以了 √d。第 01 到 05 课不用这个因子。",
+                ),
+            ),
+            Mistake(
+                "keys_first",
+                "algebra",
+                lambda q, k, b_r, softmax: (
+                    np.hstack([softmax(k @ q[r : r + b_r].T) for r in range(0, len(q), b_r)]).T
+                ),
+                say(
+                    en="this softmax runs along the queries: K Qᵀ has the keys as rows. Take Q_i Kᵀ.",
+                    zh="这样 softmax 是沿 query 做的：K Qᵀ 的行是 key。应当用 Q_i Kᵀ。",
+                ),
+            ),
+            Mistake(
+                "columns_cut",
+                "algebra",
+                lambda q, k, b_r, softmax: np.hstack(
+                    [softmax(q @ k[c : c + b_r].T) for c in range(0, len(k), b_r)]
+                ),
+                say(
+                    en="the keys are cut in place of the queries. A row tile is some rows of Q against all of K.",
+                    zh="你切的是 key，而不是 query。行块是 Q 的若干行对整个 K。",
+                ),
+            ),
+            Mistake(
                 "keys_cut",
                 "algebra",
                 keys_cut,
@@ -253,10 +308,27 @@ def largest_b_r() -> Exercise:
             case(
                 6, 4, 3, 208, say(en="tiles that fit to the last byte", zh="恰好放满，一个字节不剩")
             ),
+            case(
+                2,
+                8,
+                1,
+                400,
+                say(en="a tile taller than there are keys", zh="tile 的行数比 key 还多"),
+            ),
             case(300, 64, 16, 101_376, say(en="300 keys, d = 64", zh="300 个 key，d = 64")),
             case(1456, 64, 16, 101_376, say(en="the second wall", zh="第二道墙")),
             case(3000, 64, 16, 10_000, say(en="too little for a single row", zh="连一行也放不下")),
-            case(10, 8, 8, 100, say(en="too little for the tile of K", zh="连 K 的 tile 都放不下")),
+            case(
+                10,
+                8,
+                8,
+                100,
+                say(en="too little for the tile of K", zh="连 K 的 tile 都放不下"),
+                say(
+                    en="Not even the tile of K fits: the answer is 0.",
+                    zh="连 K 的 tile 都放不下：答案是 0。",
+                ),
+            ),
         ],
         mistakes=[
             Mistake(
@@ -403,7 +475,9 @@ def stacking() -> Exercise:
     def use(answers, key):
         if key != "unseen":
             return answers[key]
-        return "".join(sorted({letter for letter in "".join(answers[key]) if letter.isalpha()}))
+        return "".join(
+            sorted({letter for letter in "".join(answers[key]).lower() if letter.isalpha()})
+        )
 
     return Exercise(
         cases=[Case(why, (key,), truth, kind="") for key, (truth, why) in lines.items()],
