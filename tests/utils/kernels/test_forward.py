@@ -11,7 +11,9 @@ from tests.utils.kernels.reference import PLACE, assert_right, plain, random_qkv
 from utils.attention import naive_attention
 from utils.kernels import flash_attention
 
-pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")  # a warning in a graded cell costs its points
+pytestmark = pytest.mark.filterwarnings(
+    "error::RuntimeWarning"
+)  # a warning in a graded cell costs its points
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 FUZZ_SECONDS = 60 if GPU else 6
 # B, H_q, H_kv, N_q, N_k, d

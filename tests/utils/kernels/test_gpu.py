@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.utils.kernels.reference import assert_right, plain, random_qkv
-from utils.device import FMA, TENSOR_CORES, LaunchSettings
+from utils.device import LAUNCH, LaunchSettings
 from utils.kernels import flash_attention, forward
 
 pytestmark = pytest.mark.gpu
@@ -16,9 +16,8 @@ SIDES = [32, 40, 59, 64, 80, 96, 111, 128, 160, 192, 224, 256]
 DTYPES = [torch.float16, torch.bfloat16, torch.float32]
 HEADS = [(4, 4), (4, 2), (4, 1)]
 SETTINGS = {
-    (side, four_bytes, LaunchSettings(*row[place]))
-    for four_bytes, table in ((False, TENSOR_CORES.values()), (True, [FMA]))
-    for row in table
+    (side, size, LaunchSettings(*row[place]))
+    for (_, size), row in LAUNCH.items()
     for place, side in enumerate((64, 128, 256))
 }
 
@@ -35,11 +34,11 @@ def test_all_shapes(d, causal, dtype):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d, four_bytes, settings", sorted(SETTINGS))
-def test_every_launch_setting(d, four_bytes, settings, causal, monkeypatch):
+@pytest.mark.parametrize("d, size, settings", sorted(SETTINGS))
+def test_every_launch_setting(d, size, settings, causal, monkeypatch):
     """Settings for other GPUs too, where this one has room: some have been wrong on a GPU alone."""
     monkeypatch.setattr(forward, "launch_settings", lambda *_: settings)
-    for dtype in DTYPES[2:] if four_bytes else DTYPES[:2]:
+    for dtype in [x for x in DTYPES if x.itemsize == size]:
         for n_q, n_k in ((515, 515), (1024, 1024), (130, 700)):
             tensors = random_qkv((1, 4, 2, n_q, n_k, d), dtype)
             try:
