@@ -10,7 +10,7 @@ from utils.memory import Event, Memory
 
 LEFT, CHIP = 2.6, 20.0  # cells: room for names on the left; the budget's width
 TOP, HIGH, BEYOND = 2.4, 2.0, 2.6  # top and height of the chip; how far an overrun may stick out
-RULER, KEYS = 10.6, 2000  # top of the ruler, and the N_k at its right end
+RULER, KEYS = 11.0, 2000  # top of the ruler, and the N_k at its right end
 LAYOUTS = ("resident", "streamed")
 
 
@@ -20,9 +20,9 @@ def controls() -> dict[str, Choice | Slider]:
     named |= {say(en="K streamed", zh="K 流式读取"): "streamed"}
     return {
         "layout": Choice(say(en="layout", zh="K 的存放方式"), named, "resident"),
-        "n_k": Slider(say(en="keys, N_k", zh="key 的个数 N_k"), 1, KEYS, 304),
+        "n_k": Slider(say(en="keys, N_k", zh="key 的个数 N_k"), 1, KEYS, 200),
         "b_r": Slider(say(en="rows of Q in a tile, B_r", zh="每块的 Q 行数 B_r"), 8, 128, 16),
-        "b_c": Slider(say(en="rows of K in a tile, B_c", zh="每块的 K 行数 B_c"), 1, 128, 16),
+        "b_c": Slider(say(en="rows of K in a tile, B_c", zh="每块的 K 行数 B_c"), 4, 128, 16),
     }
 
 

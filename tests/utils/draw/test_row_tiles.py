@@ -14,7 +14,7 @@ from utils.memory import Memory
 from utils.tiles import tiles
 
 BUDGET = 101_376
-ENDS = list(itertools.product(LAYOUTS, (1, 2000), (8, 128), (1, 128)))
+ENDS = list(itertools.product(LAYOUTS, (1, 2000), (8, 128), (4, 128)))
 
 
 def run(layout, n_k, b_r, b_c):
@@ -51,8 +51,12 @@ def bars(figure):
     return found
 
 
-def test_default_fills_the_chip_to_the_last_byte():
-    figure = picture()
+def test_default_has_room_left():
+    assert "fits: 33,280 bytes free" in texts(picture())
+
+
+def test_304_keys_fill_the_chip_to_the_last_byte():
+    figure = picture(n_k=304)
     words = texts(figure)
     assert "fits: 0 bytes free" in words and "≤ 101,376" in words
     assert {"4,096", "77,824", "19,456", "16 × 304 × 4 bytes", "304", "1456"} <= set(words)
