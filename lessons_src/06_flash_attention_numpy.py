@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f6ab39e0"
 r"""
 # 06 · 用 NumPy 写 FlashAttention 前向
 
@@ -45,7 +45,7 @@ One row of four scores, cut into two tiles, and one value for each key. The temp
 **Predict before you run on.** The largest score is 5, and its value is 0. Will the true output be near 0 or near 1? And what will the tempting loop give?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="e00a85e2"
 r"""
 ## 一个诱人的循环
 
@@ -78,7 +78,7 @@ Not a rounding error: a wrong number. Each tile's weights add up to 1, so togeth
 Now the same with all values equal to 1:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c267e372"
 r"""
 这不是舍入误差，是数算错了。每个 tile 的权重加起来是 1，两个合起来就是 2。取平均只修好了总和，别的都没修：分数为 1 和 2 的 tile，说话的分量仍和分数为 3 和 5 的 tile 一样。
 
@@ -99,7 +99,7 @@ The averaged loop passes. A test is worth as much as its input: this one cannot 
 Do not normalise a tile. Keep its state $(m, \ell, \tilde O)$, merge the states, divide once at the end.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="28bfa793"
 r"""
 取平均的循环居然通过了。输入有多好，测试才有多好：这组输入分辨不出对错。本课结尾要由你自己来挑输入。
 
@@ -128,7 +128,7 @@ For each query tile $Q_i$, walk over the key tiles. The tile of scores $S_{ij}$ 
 Scores now carry a scale. Why? A score adds up $d$ products, so its spread grows like $\sqrt d$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="44eae96d"
 r"""
 得到了真值 0.0566。注意第二行的 `acc`：$m$ 从 2 升到 5 时它变小了，尽管新 tile 什么也没加进来。这就是重标定（rescale）。
 
@@ -151,7 +151,7 @@ r"""
 With $\mathrm{scale} = 1/\sqrt d$ the spread stays near 1, whatever $d$ is. Here is the algorithm on the counted memory: capitals live in slow memory, small letters on chip.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="df71c4b9"
 r"""
 乘上 $\mathrm{scale} = 1/\sqrt d$，不论 $d$ 多大，幅度都在 1 附近。下面是在计数内存上写的算法：大写字母在慢速内存里，小写字母在片上。
 """
@@ -185,7 +185,7 @@ r"""
 It must equal plain attention for any tile sizes, ragged tails included, for $N_q \ne N_k$ and for $d_v \ne d$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="25ee051f"
 r"""
 不论 tile 取多大、有没有尾块，也不论 $N_q \ne N_k$ 还是 $d_v \ne d$，它都必须等于普通的注意力：
 """
@@ -212,7 +212,7 @@ Why it must: the scores in a tile are the right scores (lesson 01), and states m
 $\oplus$ with a fresh tile can be shortened. Weigh the new keys with the new maximum at once; then only the old sums need a factor:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="ec8d2d8f"
 r"""
 为什么必然如此：tile 里的分数是正确的分数（第 01 课），而状态怎样分组合并都行（第 05 课）。循环里再没有别的东西。没有一个分数被近似，也没有一个被漏掉。
 
@@ -253,7 +253,7 @@ The last lines of a turn: `l = alpha * l + p.sum(axis=1)`, then `acc = alpha[:, 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="d5283f2c"
 r"""
 $\tilde m$ 是这个 tile 每一行的最大值。第一轮不用特殊处理：$m = -\infty$ 使 $\alpha = 0$，旧的东西一点不留。
 
@@ -312,7 +312,7 @@ Does it take online softmax to avoid storing $S$? **Predict before you run on:**
 To count arithmetic as well, every matrix product below goes through `product`. One `walk()` is one pass over $K$.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="e4e15a90"
 r"""
 ## 三遍、两遍、一遍
 
@@ -350,7 +350,7 @@ r"""
 The three passes of safe softmax, each over tiles: the maximum; the sum; the output.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c99cb41a"
 r"""
 安全 softmax 的三遍，每一遍都按 tile 走：求最大值；求和；求输出。
 """
@@ -369,7 +369,7 @@ r"""
 Online softmax joins the first two, so that $m$ and $\ell$ come from one pass:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="45d10194"
 r"""
 在线 softmax 把前两遍合成一遍，$m$ 和 $\ell$ 一次得到：
 """
@@ -391,7 +391,7 @@ r"""
 And if $\tilde O$ is carried along too, nothing is left for a second pass. This is FlashAttention's update:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f321dca2"
 r"""
 如果连 $\tilde O$ 也一路带着，就不需要第二遍了。这正是 FlashAttention 的更新：
 """
@@ -438,7 +438,7 @@ Against whom should the loop be compared? First against naive attention on the s
 **Predict before you run on.** By how many bytes do the two differ?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="1b89ef68"
 r"""
 三种都是精确的，也都没有存 $N^2$ 个数。所以，**不存 $S$ 并不需要在线 softmax；在线 softmax 省的是遍数**：对每个 query tile，$K$ 从读三遍变成读一遍；分数不必重算，计算量就从 $8N^2d$ 降到 $4N^2d$。
 
@@ -446,7 +446,7 @@ r"""
 
 ## 访存量究竟有多少
 
-该和谁比？先和用同样 tile 的朴素注意力比：它写 $S$、读 $S$，写 $P$、读 $P$。而 $K$ 和 $V$，两者都要为每个 query tile 重读一遍。
+该和谁比？先和用同样 tile 的朴素注意力比：它写出 $S$ 再读回来，写出 $P$ 再读回来。而 $K$ 和 $V$，两者都要为每个 query tile 重读一遍。
 
 **先猜后算**：两者相差多少字节？
 """
@@ -465,7 +465,7 @@ r"""
 Exactly the four passes over an $N \times N$ matrix, nothing more. But the comparison flatters. A naive version with unlimited room on chip would read $Q$, $K$ and $V$ once:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="8212e40b"
 r"""
 差的正是在 $N \times N$ 矩阵上走的那四遍，一点不多。不过这样比是占了便宜的。假如片上空间无限大，朴素版本只需把 $Q$、$K$、$V$ 各读一次：
 """
@@ -489,7 +489,7 @@ r"""
 Against this one, flash with tiles of 16 rows moves *more*. What it pays for is reading $K$ and $V$ again: $2N^2d/B_r$ numbers instead of the $4N^2$ of the four passes. So it wins only when $B_r$ is above about $d/2$, here 32. Turn the knob:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="866ec7ea"
 r"""
 和它相比，每块 16 行的 flash 搬得*更多*。多出来的代价是反复读 $K$ 和 $V$：共 $2N^2d/B_r$ 个数，而那四遍是 $4N^2$ 个。所以要 $B_r$ 大于 $d/2$ 左右（这里是 32）才合算。转动这个旋钮看看：
 """
@@ -520,7 +520,7 @@ Step through the loop. Lit is what is on chip; each row's output so far is compa
 **Predict first:** in which row, and in which step, will each output leave the truth? Row 0 has rising tile maxima, row 1 has scores near −800, row 2 has scores of at most 0, row 3 starts with its largest score.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="b598da01"
 r"""
 每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是每字节的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。$K$ 和 $V$ 的访存量仍是 $N$ 的平方级，计算量也是；变成线性的，只有慢速内存里*存*的东西。
 
@@ -567,21 +567,21 @@ updates = [update, no_alpha, tiles_normalised, from_zero]
 
 
 def frame(sabotage, step):
-    return draw(film(flash, updates[sabotage], q, k, v, 2, 2)[: step + 1])
+    return draw(film(flash, updates[sabotage], q, k, v, 2, 2), step)
 
 
 show(frame, controls(), alt())
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: Q on the left, Kᵀ and Vᵀ above and below, O on the right, all in slow memory; what is lit is on chip. Where they meet stands the only tile of scores that exists. Beside them the state of the two rows, m, ℓ and Õ, with Õ/ℓ and the truth so far; below, a dot for the first entry of each row's output after every step, inside a ring where the truth is. A dot outside its ring is a wrong output.*
+*Picture: Q on the left, Kᵀ and Vᵀ above and below, O on the right, all in slow memory; what is lit is on chip. Where they meet stands the only tile of scores that exists. Below, the state of the two rows, m, ℓ and Õ, with Õ/ℓ and the truth so far; to the right, a dot for the first entry of each row's output after every step, inside a ring where the truth is. A cross is a wrong output, with its value beside it.*
 
 Without α, a row goes wrong when its maximum rises: row 0 in its second tile. Row 3, whose first score is its largest, never does. With tiles normalised each new tile pushes the output away. And $m_0 = 0$ is right in three rows of four: its algebra is right and only the floats fail, when every $e^{s - 0}$ underflows to 0 and the output is $0/0$. A test with ordinary scores never finds it.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="4f02e894"
 r"""
-*图：左边是 Q，上下是 Kᵀ 和 Vᵀ，右边是 O，都在慢速内存里；亮着的在片上。它们相交处是唯一存在的那个分数 tile。旁边是当前两行的状态 m、ℓ、Õ，以及 Õ/ℓ 和到目前为止的真值；下面，每一步之后每行输出的第一个元素画成一个点，真值画成一个圈。点跑出了圈，输出就错了。*
+*图：左边是 Q，上下是 Kᵀ 和 Vᵀ，右边是 O，都在慢速内存里；亮着的在片上。它们相交处是唯一存在的那个分数 tile。下面是当前两行的状态 m、ℓ、Õ，以及 Õ/ℓ 和到目前为止的真值；右边，每一步之后每行输出的第一个元素画成一个点，真值画成一个圈。叉表示输出错了，旁边写着它的值。*
 
 没有 α，一行在最大值升高时出错：第 0 行在第二个 tile 就错了。第 3 行的第一个分数就是最大的，所以一直不错。各 tile 归一化时，每来一个新 tile 都把输出推得更远。而 $m_0 = 0$ 在四行里对了三行：它的代数没有错，错的只是浮点数，即所有 $e^{s - 0}$ 都下溢成 0，输出变成 $0/0$。用平常的分数来测试，永远发现不了它。
 """
@@ -613,7 +613,7 @@ $\ln(\ell\, e^m) = m + \ln \ell$. Computing $e^m$ would overflow.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="22d5dc46"
 r"""
 ## 练习
 
@@ -675,7 +675,7 @@ Start with `state = identity(len(q_i), v.shape[1])`. In each turn `state = updat
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c40aafa2"
 r"""
 **3 · 缩放因子**（8 分钟）。写 `scaled(q_i, k, v, b_c, scale)`：一个 query tile 对所有 key，每块 `b_c` 个，分数为 `scale * (q_i @ k.T)`。返回 $O_i$ 和 $L_i$；$L_i$ 是*缩放后*分数的 log-sum-exp。可以使用上面的 `identity` 和 `update`。缩放因子放在哪里，要乘的数最少？
 
@@ -719,7 +719,7 @@ r"""
 **4 · Break it** (15 minutes). Six black boxes, `check.BOXES["a"]` to `check.BOXES["f"]`, should each return `softmax(s) @ v`, a number, for one row of scores `s`, one value a key `v` and tiles of `tile` keys. Each is sabotaged in another way. For each supply an input `(s, v, tile)` that exposes it: two lists and a whole number. One box is exact algebra that only floats expose. Numbers may be as large as $10^6$. An honest input to start from:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f78dfa22"
 r"""
 **4 · 把它弄坏**（15 分钟）。有六个黑盒，`check.BOXES["a"]` 到 `check.BOXES["f"]`：给定一行分数 `s`、每个 key 一个值 `v`，以及每块 `tile` 个 key，每个黑盒都应当返回 `softmax(s) @ v`，一个数。但每个都被动了不同的手脚。请给每个黑盒提供一组能让它露馅的输入 `(s, v, tile)`：两个列表和一个整数。其中有一个代数完全正确，只有浮点数能让它露馅。数最大可以到 $10^6$。先看一组平平无奇的输入：
 """
@@ -753,7 +753,7 @@ Let the tile maxima rise, then fall; rise twice, over three tiles; give the last
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="d1e9bcd0"
 r"""
 六个都没有露馅。轮到你了。后面那个单元格会打印得分；对每个露馅的黑盒，还会说出它错在哪里。
 
@@ -824,7 +824,7 @@ For e, remember the sabotage that only row 1 of the film exposed.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="6767300d"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -895,7 +895,7 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3. T. Dao, *FlashAttention-2* (2023), Algorithm 1: this loop. M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018).
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="eab8fe42"
 r"""
 ## 本课没有证明什么
 
