@@ -1,0 +1,869 @@
+# %% [markdown] tags=["en"]
+r"""
+# 04 · Online softmax
+
+After this lesson you can
+
+- keep maximum and denominator of a softmax row in one pass, and prove by induction that they are right;
+- merge what two separate readers know about a row, and say why the 1 of the one is not the 1 of the other;
+- count what that saves: three passes over a row become two.
+
+**Recall.** (1) What are the three passes of safe softmax, and why can none be left out? (2) The row 1, 2, 3, 5 has the denominator $\ell = 1.203$ beside $m = 5$. What is its plain sum $\sum_c e^{x_c}$?
+
+<details><summary>Answers</summary>
+
+(1) Maximum, sum, write. The sum subtracts the maximum of the whole row, and the weights divide by the whole sum. (2) $1.203 \cdot e^5 = 178.6$: such a sum means something only together with its $m$.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+# 04 · 在线 softmax
+
+学完本课，你能够
+
+- 只走一遍，就得到一行 softmax 的最大值和分母，并用归纳法证明它们是对的；
+- 把两个人各自对同一行的所知合并起来，并说清这边的 1 为什么不等于那边的 1；
+- 数出这样省了多少：对一行的三遍变成两遍。
+
+**回顾**：（1）安全 softmax 的三遍是什么？为什么一遍都不能少？（2）1、2、3、5 这一行，配着 $m = 5$ 的分母是 $\ell = 1.203$。不减最大值的和 $\sum_c e^{x_c}$ 是多少？
+
+<details><summary>答案</summary>
+
+（1）最大值、求和、写出。求和要减去整行的最大值，算权重要除以整行的和。（2）$1.203 \cdot e^5 = 178.6$：这样的和，只有连同它的 $m$ 一起才有意义。
+
+</details>
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+## A maximum that is only a guess
+
+Scores arrive one after another, and we want to read each of them once. After two scores the largest so far, the *running maximum*, is all we know of the maximum. A tempting loop subtracts it at once.
+
+**Predict before you run.** For the row 1, 2, 3, 5 the right denominator is 1.203. What does this loop give?
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+## 最大值只是个猜测
+
+分数一个接一个到来，而每个分数我们只想读一次。读了两个分数之后，关于最大值，我们只知道*当前最大值*（running maximum）。很容易想到：那就先减它。
+
+**先猜后算**：对 1、2、3、5 这一行，正确的分母是 1.203。下面的循环得到多少？
+"""
+
+# %%
+import numpy as np
+
+
+def tempting(row):
+    m, l = -np.inf, 0.0
+    for s in row:
+        m = max(m, s)
+        l += np.exp(s - m)
+    return m, l
+
+
+row = [1.0, 2.0, 3.0, 5.0]
+print("right:  ", np.exp(np.array(row) - 5).sum().round(4))
+print("forward:", tempting(row)[1].round(4), " backward:", tempting(row[::-1])[1].round(4))
+
+# %% [markdown] tags=["en"]
+r"""
+Forward it gives 4: every score was the largest when it came, so each added $e^0 = 1$. Backward it is right. The four terms were $e^{1-1}$, $e^{2-2}$, $e^{3-3}$, $e^{5-5}$: each is relative to another maximum, and numbers with different references cannot be added.
+
+## When m moves, all old terms shrink at once
+
+Say the sum so far is relative to $m$, and the new maximum is $m_\mathrm{new}$. Every old term has to change its reference, and for every one of them that is the same factor:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+正着读得到 4：每个分数到来时都是最大的，所以每个都加了 $e^0 = 1$。倒着读却对了。这 4 项是 $e^{1-1}$、$e^{2-2}$、$e^{3-3}$、$e^{5-5}$：各自相对于不同的最大值，而参照不同的数不能相加。
+
+## m 一动，旧的项一起变小
+
+假设到目前为止的和是相对于 $m$ 的，新的最大值是 $m_\mathrm{new}$。每个旧的项都要换参照，而对每一项来说，要乘的系数都一样：
+"""
+
+# %% [markdown]
+r"""
+$$e^{x_s - m_\mathrm{new}} = e^{m - m_\mathrm{new}} \cdot e^{x_s - m} = \alpha \cdot e^{x_s - m}, \qquad \alpha = e^{m - m_\mathrm{new}}$$
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+So we need not remember the old terms. Rescaling their *sum* by $\alpha$ rescales all of them:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+所以不必记住旧的各项。把它们的*和*乘上 $\alpha$，就等于对每一项都做了重标定（rescale）：
+"""
+
+# %%
+terms = np.exp(np.array([1.0, 2, 3]) - 3)  # three scores are read, m = 3
+alpha = np.exp(3.0 - 5)  # now comes 5
+print("rescale each term:", (alpha * terms).sum())
+print("rescale the sum:  ", alpha * terms.sum())
+print("from scratch:     ", np.exp(np.array([1.0, 2, 3]) - 5).sum())
+
+# %% [markdown] tags=["en"]
+r"""
+Start with $m_0 = -\infty$ and $\ell_0 = 0$. Each score $x_t$ then does
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+从 $m_0 = -\infty$、$\ell_0 = 0$ 出发。每个分数 $x_t$ 到来时：
+"""
+
+# %% [markdown]
+r"""
+$$m_t = \max(m_{t-1}, x_t), \qquad \ell_t = e^{m_{t-1} - m_t}\,\ell_{t-1} + e^{x_t - m_t}$$
+"""
+
+
+# %%
+def update(m, l, s):
+    """Return (m, l) after one more score s."""
+    m_new = max(m, s)
+    alpha = np.exp(m - m_new)  # 1 if m stays, below 1 if it moves
+    return m_new, alpha * l + np.exp(s - m_new)
+
+
+m, l = -np.inf, 0.0
+for s in row:
+    m, l = update(m, l, s)
+    print(f"read {s:g}: m = {m:g}, l = {l:.4f}, and l · e^m = {l * np.exp(m):8.4f}")
+
+# %% [markdown] tags=["en"]
+r"""
+This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $\ell \cdot e^m$, in the last column, is: 178.606 at the end, as in lesson 03. At the very first score $\alpha = e^{-\infty - 1} = 0$ meets $\ell = 0$, and nothing is lost.
+
+## The proof
+
+**Claim.** After $t$ scores, $m_t$ is their maximum and $\ell_t = \sum_{s \le t} e^{x_s - m_t}$.
+
+- *Start.* No score is read, the sum is empty: $\ell_0 = 0$.
+- *Step.* Let the claim hold for $t - 1$. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_s - m_{t-1}}$ into $e^{x_s - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
+
+So it holds after every score, not only at the end. With 2 in place of $e$ and whole scores nothing is rounded, and `==` is fair:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+这就是*在线 softmax*（online softmax）。单看 $\ell$，它不是指数之和；最后一列的 $\ell \cdot e^m$ 才是：最后得到 178.606，与第 03 课一致。读第一个分数时，$\alpha = e^{-\infty - 1} = 0$ 乘的是 $\ell = 0$，什么也没有丢。
+
+## 证明
+
+**命题**：读完 $t$ 个分数后，$m_t$ 是它们的最大值，$\ell_t = \sum_{s \le t} e^{x_s - m_t}$。
+
+- *起点*：一个分数也没读，和是空的：$\ell_0 = 0$。
+- *递推*：设命题对 $t - 1$ 成立。乘上 $\alpha = e^{m_{t-1} - m_t}$，每个旧的项 $e^{x_s - m_{t-1}}$ 就变成 $e^{x_s - m_t}$；更新式再加上还缺的那一项 $e^{x_t - m_t}$。要是 $m$ 没有动，$\alpha = 1$，同样是对的。
+
+所以它在读完每个分数之后都成立，不只是在最后。把 $e$ 换成 2，分数取整数，就没有任何舍入，用 `==` 比较是公平的：
+"""
+
+# %%
+from fractions import Fraction
+
+scores = [2, -1, 5, 5, 3, 9, 0]
+m, l = scores[0], Fraction(1)  # one score s is the state (s, 1)
+for t, s in enumerate(scores[1:], start=2):
+    m_new = max(m, s)
+    l = l * Fraction(2) ** (m - m_new) + Fraction(2) ** (s - m_new)
+    m = m_new
+    assert l == sum(Fraction(2) ** (x - m) for x in scores[:t])
+print("exactly equal after every score; at the end m =", m, "and l =", l)
+
+# %% [markdown] tags=["en"]
+r"""
+## Four kinds of rows
+
+**Predict before you run on.** How often is $\alpha$ below 1 in a rising row, in a falling one, in a constant one, and in one with a single huge score? What is $\ell$ at the end of the last two?
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+## 四种行
+
+**先猜后算**：在上升的行、下降的行、恒定的行和只有一个巨大分数的行里，$\alpha$ 各有几次小于 1？后两种行，最后的 $\ell$ 是多少？
+"""
+
+# %%
+for row in ([1, 2, 3, 5], [5, 3, 2, 1], [2, 2, 2, 2], [1, 40, 3, 2]):
+    m, l, factors = -np.inf, 0.0, []
+    for s in row:
+        factors.append(float(np.exp(m - max(m, s)).round(4)))
+        m, l = update(m, l, s)
+    print(f"{row!s:13}: alpha {factors!s:26} m = {m}, l = {l:.4f}")
+
+# %% [markdown] tags=["en"]
+r"""
+The first $\alpha$ is always 0: it rescales an empty sum. After that it is below 1 exactly when $m$ moves. The huge score makes everything before it vanish beside its own 1, as it should: those weights are about $10^{-17}$.
+
+## Step through it
+
+At every even step the picture asks: will $m$ move? Answer before you go on. When it moves, watch all the old bars shrink together; the outlines are their former heights. Then choose another row.
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+第一个 $\alpha$ 总是 0：它重标定的是一个空的和。此后，恰好在 $m$ 移动时它才小于 1。巨大的分数一来，前面的一切与它的那个 1 相比都消失了。本该如此：那些权重只有大约 $10^{-17}$。
+
+## 一步一步看
+
+每到偶数步，图会问：$m$ 会动吗（will m move?）？先回答，再往下走。它一动，旧的柱就一起变矮，空框是原来的高度。然后换一行再试。
+"""
+
+# %%
+from utils.draw.online_softmax import Walk, alt, controls, draw
+from utils.draw.show import show
+
+
+def walk(row, step):
+    states = [(-np.inf, 0.0)]
+    for s in row:
+        states.append(update(*states[-1], s))
+    return draw(Walk(row, states, step))
+
+
+show(walk, controls(), alt())
+
+# %% [markdown] tags=["en"]
+r"""
+*Picture: the row on top, with m under the largest score read so far; below each score that is read, a bar for its term, at most 1 high. At the bottom all bars lie end to end, and under them the ℓ of the update: always the same length.*
+
+## Nothing of the stability is lost
+
+Every exponent in the update is $m_{t-1} - m_t$ or $x_t - m_t$, and $m_t$ is the larger of the two: so none is above 0. On wild rows, with scores in the thousands:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+*图：最上面是一行分数，已读过的最大分数下面标着 m；每个读过的分数下面有一根柱，表示它那一项，最高为 1。最下面把所有的柱首尾相接，再下面是更新式算出的 ℓ：两者总是一样长。*
+
+## 稳定性一点没丢
+
+更新式里的指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$，而 $m_t$ 是两者中较大的：所以没有一个指数大于 0。用分数上千、起伏剧烈的行来试：
+"""
+
+# %%
+rng = np.random.default_rng(4)
+exponents, gap = [], 0.0
+for row in 1000 * rng.standard_normal((300, 64)):
+    m, l = -np.inf, 0.0
+    for s in row:
+        exponents += [m - max(m, s), s - max(m, s)]
+        m, l = update(m, l, s)
+    gap = max(gap, abs(l - np.exp(row - row.max()).sum()))
+print("largest exponent", max(exponents), "| largest difference from safe softmax", gap)
+
+# %% [markdown] tags=["en"]
+r"""
+And $1 \le \ell_t \le t$, for the reason given in lesson 03: the largest term is 1, and none is above 1.
+
+Two places are delicate, and both concern the start. **Predict before you run on:** what is $\ell$ if somebody starts with $m_0 = 0$, and all scores are near −1000? And if the first score is masked?
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+而且 $1 \le \ell_t \le t$，理由同第 03 课：最大的一项是 1，没有一项超过 1。
+
+有两处要小心，都在起点。**先猜后算**：如果有人从 $m_0 = 0$ 出发，而分数都在 −1000 附近，$\ell$ 是多少？如果第一个分数被掩码呢？
+"""
+
+# %%
+m, l = 0.0, 0.0
+for s in [-1000.0, -1001.0]:
+    m, l = update(m, l, s)
+print("m_0 = 0:       m =", m, "and l =", l)
+
+m, l = -np.inf, 0.0
+for s in [-np.inf, 3.0]:
+    m, l = update(m, l, s)
+print("masked prefix: m =", m, "and l =", l)
+
+# %% [markdown] tags=["en"]
+r"""
+With $m_0 = 0$ the algebra still holds (any reference is legal), but the maximum is now too high by 1000, all terms underflow, and the division will be 0 / 0. In the second row $m$ stays at $-\infty$, and $-\infty - (-\infty)$ is NaN. A factor for a sum that is still empty may be any number, so take the reference 0 as long as $m$ is $-\infty$:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+从 $m_0 = 0$ 出发，代数上仍然成立（参照可以任选），可是最大值高了 1000，各项全部下溢，接着就要算 0 / 0。第二行里 $m$ 停在 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。和还是空的，系数取什么都行，所以只要 $m$ 还是 $-\infty$，就拿 0 当参照：
+"""
+
+
+# %%
+def careful_update(m, l, s):
+    m_new = max(m, s)
+    reference = 0.0 if m_new == -np.inf else m_new
+    return m_new, np.exp(m - reference) * l + np.exp(s - reference)
+
+
+m, l = -np.inf, 0.0
+for s in [-np.inf, 3.0]:
+    m, l = careful_update(m, l, s)
+    print("m =", m, "and l =", l)
+
+# %% [markdown] tags=["en"]
+r"""
+## Three passes become two
+
+The maximum no longer needs a pass of its own: it joins the pass of the sum. The weights still need the final $\ell$, so the pass that writes stays.
+
+**Predict before you run on.** How many reads and writes of each element do the plain formula, safe softmax and online softmax need? Here a row lives in counted memory, far away, and is taken one score at a time.
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+## 三遍变两遍
+
+最大值不再需要单独走一遍，它并进了求和那一遍。权重仍要用到最终的 $\ell$，所以写出的那一遍还在。
+
+**先猜后算**：直接套公式、安全 softmax、在线 softmax，对每个元素各要读写几次？这里，一行分数放在会计数的慢速内存里，每次只取一个分数。
+"""
+
+# %%
+from utils.memory import Memory
+
+
+def plain(x, y, each):
+    l = 0.0
+    for c in each():
+        l += np.exp(x[c])
+    for c in each():
+        y[c] = np.exp(x[c]) / l
+
+
+# %%
+def safe(x, y, each):
+    m, l = -np.inf, 0.0
+    for c in each():
+        m = max(m, x[c])
+    for c in each():
+        l += np.exp(x[c] - m)
+    for c in each():
+        y[c] = np.exp(x[c] - m) / l
+
+
+# %%
+def online(x, y, each):
+    m, l = -np.inf, 0.0
+    for c in each():
+        m, l = update(m, l, x[c])
+    for c in each():
+        y[c] = np.exp(x[c] - m) / l
+
+
+# %%
+n, values = 1000, rng.standard_normal(1000)
+right = np.exp(values) / np.exp(values).sum()
+moved = {}
+for softmax in (plain, safe, online):
+    memory = Memory(budget=4)  # room on chip for a single float32 score
+    x, y = memory.slow("x", values), memory.slow("y", (n,))
+    softmax(x, y, lambda memory=memory: memory.turns(range(n)))
+    assert np.allclose(y.array, right, rtol=1e-12)
+    reads, writes = memory.read["x"] / (4 * n), memory.written["y"] / (4 * n)
+    moved[softmax.__name__] = reads + writes
+    print(f"{softmax.__name__:6}: {reads:g} reads + {writes:g} write for each element")
+
+print(f"safe / online: {moved['safe'] / moved['online']:.2f}")
+
+# %% [markdown] tags=["en"]
+r"""
+Online softmax is as cheap as the formula that failed, and as safe as the one that costs a pass more. The saving is one access of four, so the ratio of accesses is 1.33, as in the paper by Milakov and Gimelshein (2018).
+
+## Two readers
+
+Now let two readers share the row: one takes 1, 2, the other 3, 5.
+
+**Predict before you run on.** Each has a term $e^0 = 1$ in its $\ell$. Do both ones weigh the same in the whole row?
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+在线 softmax 和那个会失败的公式一样便宜，又和多走一遍的那个一样安全。4 次访问省了 1 次，所以访问次数之比是 1.33，与 Milakov 和 Gimelshein（2018）的论文一致。
+
+## 两个人一起读
+
+现在让两个人分着读这一行：一个读 1、2，另一个读 3、5。
+
+**先猜后算**：两个人的 $\ell$ 里各有一项 $e^0 = 1$。这两个 1 在整行里一样重吗？
+"""
+
+# %%
+m_a, l_a = 2.0, np.exp(-1.0) + 1  # has read 1, 2
+m_b, l_b = 5.0, np.exp(-2.0) + 1  # has read 3, 5
+m = max(m_a, m_b)
+l = np.exp(m_a - m) * l_a + np.exp(m_b - m) * l_b
+print(f"merged: m = {m:g}, l = {l:.4f}, and l · e^m = {l * np.exp(m):.3f}")
+print(f"added:  l = {l_a + l_b:.4f}")
+print(f"the left 1 weighs {np.exp(m_a - m):.4f}, the right 1 weighs {np.exp(m_b - m):.4f}")
+
+# %% [markdown] tags=["en"]
+r"""
+The left 1 stands for the score 2, and in the whole row that is worth $e^{2-5} = 0.0498$; the right one stands for 5 and keeps its full weight. **A local number has no meaning without its reference.** Change both to the common reference, then add:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+左边的 1 代表分数 2，放到整行里只值 $e^{2-5} = 0.0498$；右边的 1 代表分数 5，保持原来的分量。**局部的数离开了参照，就没有意义**。先换成共同的参照，再相加：
+"""
+
+# %% [markdown]
+r"""
+$$m = \max(m_a, m_b), \qquad \ell = e^{m_a - m}\,\ell_a + e^{m_b - m}\,\ell_b$$
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+This is a *merge*. The update is the merge with a reader of one score, $(x_t, 1)$. So there may be any number of readers, each with its own piece, and their results may be merged in any order. Here eight readers share a row, and pairs are drawn at random until one is left:
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+这就是*状态合并*。更新式就是与只读了一个分数的人 $(x_t, 1)$ 合并。所以读的人可以有任意多个，各读各的一段，结果按任何顺序合并都行。下面 8 个人分着读一行，每次随机抽两个人合并，直到只剩一个：
+"""
+
+# %%
+row = 3 * rng.standard_normal(64)
+print("safe softmax:", np.exp(row - row.max()).sum())
+for _ in range(3):
+    readers = [(x.max(), np.exp(x - x.max()).sum()) for x in np.split(row, 8)]
+    while len(readers) > 1:
+        (m_a, l_a), (m_b, l_b) = (readers.pop(rng.integers(len(readers))) for side in "ab")
+        m = max(m_a, m_b)
+        readers.append((m, np.exp(m_a - m) * l_a + np.exp(m_b - m) * l_b))
+    print("random merges:", readers[0][1])
+
+# %% [markdown] tags=["en"]
+r"""
+A stream merges one score after another; the threads of a GPU merge in a tree. Up to rounding both get the same. That three random orders agree is a test. Why *every* order must agree is exercise 4.
+
+## Exercises
+
+Nothing below depends on an exercise; you may skip any. Each check names the likely mistake.
+
+**1 · The update, for a tile** (8 minutes). Scores seldom come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of the tile may be fully masked, even the first.
+
+<details><summary>Hint 1</summary>
+
+Compare with `update`: where it has the score $s$, you have the maximum of a row of the tile in one place, and a sum over that row in the other.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+`m_new = np.maximum(m, x.max(axis=1))`. To subtract it from `x` it needs a second axis: `m_new[:, None]`. And where it is still `-np.inf`, subtract 0 instead.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+With `reference = np.where(m_new == -np.inf, 0, m_new)`: the old sum becomes `np.exp(m - reference) * l`, and `np.exp(x - reference[:, None]).sum(axis=1)` is added to it.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+流式读取是一个分数接一个分数地合并，GPU 的线程则按一棵树来合并。两者得到的结果相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，是练习 4。
+
+## 练习
+
+后面的内容不依赖任何练习，都可以跳过。每个检查都会指出可能的错误。
+
+**1 · 对一个 tile 做更新**（8 分钟）。分数很少一个一个地来。写 `update_tile(m, l, x)`：`x` 是一个分数 tile（块），形状 `(rows, keys)`；`m` 和 `l` 的形状是 `(rows,)`，属于它前面的那些 key。返回新的 `m` 和 `l`，形状 `(rows,)`。被掩码的分数是 `-np.inf`；tile 里的某一行可能全部被掩码，第一个 tile 也不例外。
+
+<details><summary>提示 1</summary>
+
+与 `update` 对照：那里的分数 $s$，在一处换成这个 tile 每一行的最大值，在另一处换成对这一行求和。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+`m_new = np.maximum(m, x.max(axis=1))`。要从 `x` 里减去它，它得有第二个轴：`m_new[:, None]`。它还是 `-np.inf` 的地方，改成减 0。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+设 `reference = np.where(m_new == -np.inf, 0, m_new)`：旧的和变成 `np.exp(m - reference) * l`，再加上 `np.exp(x - reference[:, None]).sum(axis=1)`。
+
+</details>
+"""
+
+# %%
+from utils.checks import online_softmax as check
+
+
+# %% exercise="update_tile"
+def update_tile(m, l, x):
+    """Return (m, l), each (rows,), after the tile x (rows, keys); -inf is a masked score."""
+    ### BEGIN SOLUTION
+    m_new = np.maximum(m, x.max(axis=1))
+    reference = np.where(m_new == -np.inf, 0, m_new)
+    alpha = np.exp(m - reference)
+    return m_new, alpha * l + np.exp(x - reference[:, None]).sum(axis=1)
+    ### END SOLUTION
+
+
+# %% check="update_tile" points=3
+check.update_tile(update_tile)
+
+# %% [markdown] tags=["en"]
+r"""
+**2 · The merge** (5 minutes). Write `merge(a, b)`. Each of `a` and `b` is a pair `(m, l)` of arrays of shape `(rows,)`; return the pair of both together. A reader may have seen no key of a row: then it has $m = -\infty$ and $\ell = 0$ there.
+
+<details><summary>Hint 1</summary>
+
+Both sides get a factor. For how many of the two is it 1?
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+`m = np.maximum(m_a, m_b)`, and each $\ell$ is multiplied by the exponential of *its own* maximum minus `m`.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+If both sides are empty, $m = -\infty$: subtract `np.where(m == -np.inf, 0, m)`, as in exercise 1, and return `m` itself.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+**2 · 合并**（5 分钟）。写 `merge(a, b)`。`a` 和 `b` 各是一对数组 `(m, l)`，形状都是 `(rows,)`；返回两者合起来的那一对。有人可能没看到某一行的任何 key：那时他在这一行有 $m = -\infty$、$\ell = 0$。
+
+<details><summary>提示 1</summary>
+
+两边都要乘系数。两个系数中，有几个是 1？
+
+</details>
+
+<details><summary>提示 2</summary>
+
+`m = np.maximum(m_a, m_b)`；每个 $\ell$ 要乘的，是*它自己的*最大值减去 `m` 的指数。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+如果两边都是空的，$m = -\infty$：像练习 1 那样，减去 `np.where(m == -np.inf, 0, m)`，返回的仍是 `m` 本身。
+
+</details>
+"""
+
+
+# %% exercise="merge"
+def merge(a, b):
+    """Return the (m, l) of all keys of a and b; every array has the shape (rows,)."""
+    ### BEGIN SOLUTION
+    (m_a, l_a), (m_b, l_b) = a, b
+    m = np.maximum(m_a, m_b)
+    reference = np.where(m == -np.inf, 0, m)
+    return m, np.exp(m_a - reference) * l_a + np.exp(m_b - reference) * l_b
+    ### END SOLUTION
+
+
+# %% check="merge" points=2
+check.merge(merge)
+
+# %% [markdown] tags=["en"]
+r"""
+**3 · Softmax in two passes, on little room** (8 minutes). Write `two_pass(x, y, b, memory)`. `x` and `y` are rows in slow memory, and the chip has room for `b` scores: read `x` in tiles of `b`, write the softmax of `x` into `y`, and read every score exactly twice. A loop over tiles is `for part in memory.turns(tiles(len(x), b))`; inside it `x[part]` is a read and `y[part] = ...` a write. Scores may be masked, though never all of them.
+
+<details><summary>Hint 1</summary>
+
+Two loops one after the other. The first ends with $m$ and $\ell$ of the whole row, the second writes.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+Read a tile once in each loop and keep it in a variable. A row is one number `m` and one `l`. The first tile may be fully masked.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+In the first loop: `tile = x[part]`, `m_new = max(m, tile.max())`, and if that is not `-np.inf`, `l = np.exp(m - m_new) * l + np.exp(tile - m_new).sum()` and `m = m_new`. In the second: `y[part] = np.exp(x[part] - m) / l`.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+**3 · 地方小，两遍做完 softmax**（8 分钟）。写 `two_pass(x, y, b, memory)`。`x` 和 `y` 是慢速内存里的两行，片上只放得下 `b` 个分数：每次读 `x` 的一个 tile，大小为 `b`；把 `x` 的 softmax 写进 `y`；每个分数恰好读两次。对 tile 的循环是 `for part in memory.turns(tiles(len(x), b))`；循环里，`x[part]` 是读，`y[part] = ...` 是写。分数可能被掩码，但不会全部被掩码。
+
+<details><summary>提示 1</summary>
+
+两个循环，一前一后。第一个循环结束时得到整行的 $m$ 和 $\ell$，第二个循环写出。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+每个循环里，一个 tile 只读一次，存进变量。一行只有一个数 `m` 和一个数 `l`。第一个 tile 可能全部被掩码。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+第一个循环里：`tile = x[part]`，`m_new = max(m, tile.max())`，如果它不是 `-np.inf`，就做 `l = np.exp(m - m_new) * l + np.exp(tile - m_new).sum()` 和 `m = m_new`。第二个循环里：`y[part] = np.exp(x[part] - m) / l`。
+
+</details>
+"""
+
+# %%
+from utils.tiles import tiles
+
+
+# %% exercise="two_pass"
+def two_pass(x, y, b, memory):
+    """Write softmax(x) into y, tiles of b scores at a time, every score read twice."""
+    ### BEGIN SOLUTION
+    m, l = -np.inf, 0.0
+    for part in memory.turns(tiles(len(x), b)):
+        tile = x[part]
+        m_new = max(m, tile.max())
+        if m_new > -np.inf:
+            l = np.exp(m - m_new) * l + np.exp(tile - m_new).sum()
+            m = m_new
+    for part in memory.turns(tiles(len(x), b)):
+        y[part] = np.exp(x[part] - m) / l
+    ### END SOLUTION
+
+
+# %% check="two_pass" points=3
+check.two_pass(two_pass)
+
+# %% [markdown] tags=["en"]
+r"""
+**4 · Test that the order does not matter, then prove it** (8 minutes). Somebody hands you a function `fold(row)` that returns `(m, l)` of an array of scores, perhaps wrongly. Write `same_in_any_order(fold, rng)`: try it on at least 20 random rows, each in its own order and shuffled, and return `True` if $m$ and $\ell$ always agree up to rounding, else `False`. `rng` is a NumPy generator.
+
+Then take pen and paper and prove in two lines that for the right fold it *must* be true.
+
+<details><summary>Hint 1</summary>
+
+`rng.standard_normal(10)` is a random row, `rng.permutation(row)` the same row shuffled.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+Adding floats in another order rounds differently, so `==` is too strict. `np.allclose` allows for that.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+In a loop: if `not np.allclose(fold(row), fold(rng.permutation(row)))`, return `False`. After the loop return `True`.
+
+</details>
+
+<details><summary>The proof</summary>
+
+By the claim above, $m$ is the maximum of the row, and $\ell \cdot e^m = \sum_s e^{x_s}$. Neither a maximum nor a sum of real numbers depends on the order, hence neither does $\ell = e^{-m} \sum_s e^{x_s}$.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+**4 · 先测试顺序无关，再证明**（8 分钟）。有人交给你一个函数 `fold(row)`，对一个分数数组返回 `(m, l)`，但可能写错了。写 `same_in_any_order(fold, rng)`：用至少 20 个随机的行来试，每一行按原来的顺序算一次，打乱后再算一次；如果 $m$ 和 $\ell$ 总是一致（只差舍入），返回 `True`，否则返回 `False`。`rng` 是 NumPy 的随机数生成器。
+
+然后拿出纸笔，用两行证明：对正确的 fold，结果*必然*是 `True`。
+
+<details><summary>提示 1</summary>
+
+`rng.standard_normal(10)` 是随机的一行，`rng.permutation(row)` 是把这一行打乱。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+浮点数换个顺序相加，舍入就不同，所以 `==` 太严格。`np.allclose` 允许这点差别。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+在循环里：如果 `not np.allclose(fold(row), fold(rng.permutation(row)))`，就返回 `False`。循环结束后返回 `True`。
+
+</details>
+
+<details><summary>证明</summary>
+
+由上面的命题，$m$ 是这一行的最大值，而 $\ell \cdot e^m = \sum_s e^{x_s}$。实数的最大值与和都与顺序无关，所以 $\ell = e^{-m} \sum_s e^{x_s}$ 也与顺序无关。
+
+</details>
+"""
+
+
+# %% exercise="same_in_any_order"
+def same_in_any_order(fold, rng):
+    """Return True if fold(row) gives the same (m, l) for random rows in any order."""
+    ### BEGIN SOLUTION
+    for _ in range(20):
+        row = 3 * rng.standard_normal(10)
+        if not np.allclose(fold(row), fold(rng.permutation(row))):
+            return False
+    return True
+    ### END SOLUTION
+
+
+# %% check="same_in_any_order" points=2
+check.same_in_any_order(same_in_any_order)
+
+# %% [markdown] tags=["en"]
+r"""
+A test is not a proof, and passing this one is not being right either: a fold that starts with $m_0 = 0$ passes it, as it goes wrong in every order alike.
+
+**5 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
+
+- **a**: After three scores, $\ell$ is the sum of their exponentials $e^{x_c}$.
+- **b**: When $m$ does not move, the old terms keep their values.
+- **c**: A reader with a larger $\ell$ has more weight in the merge.
+- **d**: Online softmax can write its weights during its first pass.
+- **e**: In exact arithmetic, starting with $m_0 = 0$ changes no weight.
+- **f**: Online softmax needs two passes where safe softmax needs three, so on a GPU it is 1.33 times as fast.
+
+<details><summary>Hint 1</summary>
+
+For a: look at the two last columns of the cell below the update. For b: what is $\alpha$ then?
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+For c: compare the readers $(2, 1.37)$ and $(5, 1.14)$ of the row 1, 2, 3, 5. For d: which $\ell$ does a weight need?
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+For e: what is special about a maximum as the constant, in algebra, and in floats? For f: what was counted, and what was not?
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+测试不是证明，通过了这个测试也不等于正确：从 $m_0 = 0$ 出发的 fold 就能通过，因为它按什么顺序都错得一样。
+
+**5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
+
+- **a**：读完 3 个分数后，$\ell$ 是它们的指数 $e^{x_c}$ 之和。
+- **b**：$m$ 没有移动时，旧的各项保持原值。
+- **c**：$\ell$ 较大的那个人，合并时分量也较大。
+- **d**：在线 softmax 在第一遍里就能写出权重。
+- **e**：在精确运算中，从 $m_0 = 0$ 出发不会改变任何权重。
+- **f**：安全 softmax 要三遍，在线 softmax 只要两遍，所以它在 GPU 上的速度是 1.33 倍。
+
+<details><summary>提示 1</summary>
+
+看 a：更新式下面那个单元格打印的最后两列。看 b：这时 $\alpha$ 是多少？
+
+</details>
+
+<details><summary>提示 2</summary>
+
+看 c：对 1、2、3、5 这一行，比较 $(2, 1.37)$ 和 $(5, 1.14)$ 这两个人。看 d：算权重要用哪个 $\ell$？
+
+</details>
+
+<details><summary>提示 3</summary>
+
+看 e：把最大值当作要减的常数，在代数上有什么特别？在浮点运算中呢？看 f：数的是什么，没有数的是什么？
+
+</details>
+"""
+
+# %% exercise="judge"
+answers = {"a": ..., "b": ..., "c": ..., "d": ..., "e": ..., "f": ...}
+### BEGIN SOLUTION
+answers = {"a": False, "b": True, "c": False, "d": False, "e": True, "f": False}
+### END SOLUTION
+
+# %% check="judge" points=2
+check.judge(answers)
+
+# %% [markdown] tags=["en"]
+r"""
+## Where this stops
+
+- The stages of a formula are not passes over an array, those are not what caches and registers hold, and none of it is the number of kernel launches. A safe softmax that keeps its row on chip reads it once, as far as the wall of lesson 02 allows.
+- Counted were accesses. The formula *allows* a faster program; how fast one is must be measured.
+- Two passes remain, since the weights are written out. FlashAttention does not write them: it folds $P V$ into the first pass. That is lessons 05 and 06.
+- Up to rounding, the order does not matter. The last bits may differ.
+
+## Summary
+
+1. $\ell$ is a sum relative to the running maximum; $\ell \cdot e^m$ is the sum itself.
+2. When $m$ moves to $m_\mathrm{new}$, one factor $\alpha = e^{m - m_\mathrm{new}}$ rescales all old terms at once.
+3. By induction $\ell_t = \sum_{s \le t} e^{x_s - m_t}$ after every score, and no exponent is above 0.
+4. Maximum and sum share a pass: 2 reads and 1 write of each element instead of 3 and 1.
+5. Two pieces of a row merge by going to their common maximum first, in any order.
+
+<details><summary>Claims of this lesson and where they were shown</summary>
+
+- Terms of different references cannot be added: the tempting loop, 4 in place of 1.203.
+- One factor rescales all old terms: the three lines that agree.
+- The induction: in words, and exactly after every score with base 2 and `Fraction`.
+- No exponent above 0, equal to safe softmax: the wild rows.
+- $m_0 = 0$ and a masked prefix go wrong in floats: the cell with −1000.
+- 2 + 1, 3 + 1, 2 + 1 accesses: counted memory.
+- Merging in any order: the cell with eight readers (a test), exercise 4 (the proof).
+
+</details>
+
+**References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3: the update, its proof, and the merge. T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the same merge, for attention.
+"""
+
+# %% [markdown] tags=["zh"] en="00000000"
+r"""
+## 本课没有证明什么
+
+- 公式有几个阶段、对数组走几遍、缓存和寄存器里留着什么、kernel 启动几次，这是四回事。安全 softmax 如果把一行留在片上，就只读一次；放不放得下，要看第 02 课的那堵墙。
+- 数的是访问次数。公式*允许*写出更快的程序，到底多快，要测了才知道。
+- 还剩两遍，因为要写出权重。FlashAttention 不写权重，而是把 $P V$ 并进第一遍，那是第 05 和 06 课。
+- 顺序无关，只差舍入：最后几位可能不同。
+
+## 小结
+
+1. $\ell$ 是相对于当前最大值的和，$\ell \cdot e^m$ 才是和本身。
+2. $m$ 移到 $m_\mathrm{new}$ 时，一个系数 $\alpha = e^{m - m_\mathrm{new}}$ 就把旧的项全部重标定。
+3. 由归纳法，读完每个分数后都有 $\ell_t = \sum_{s \le t} e^{x_s - m_t}$，而且没有指数大于 0。
+4. 最大值与求和共用一遍：每个元素读 2 次、写 1 次，而不是读 3 次、写 1 次。
+5. 一行的两段要合并，先换成共同的最大值再相加，按什么顺序都行。
+
+<details><summary>本课的结论与证据</summary>
+
+- 参照不同的项不能相加：那个诱人的循环，得到的是 4 而不是 1.203。
+- 一个系数重标定所有旧的项：结果一致的那三行。
+- 归纳法：用文字证明，并以 2 为底用 `Fraction` 在每个分数之后精确验证。
+- 没有指数大于 0，结果与安全 softmax 相同：起伏剧烈的那些行。
+- $m_0 = 0$ 和被掩码的开头在浮点运算中出错：分数为 −1000 的单元格。
+- 2 + 1、3 + 1、2 + 1 次访问：会计数的内存。
+- 按任何顺序合并：8 个人的单元格（测试），练习 4（证明）。
+
+</details>
+
+**参考文献**：M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018)，第 3 节：更新式、证明与合并。T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022)，3.1 节：同样的合并，用于注意力。
+"""
+
+# %%
+from utils.checks.core import progress
+
+progress(check)
