@@ -89,12 +89,16 @@ def inner_loop() -> Exercise:
         use=output_and_lse,
         cases=[
             case(
+                [[1, 3, 4], [0, 2, 5]],
+                1,
+                say(en="three tiles, the maximum rises", zh="三个 tile，最大值上升"),
+            ),
+            case([[5, 3, 2, 1], [4, 4, 0, 1]], 2, say(en="the maximum stays", zh="最大值不变")),
+            case(
                 [[0, 2, 1], [3, 1, 0]],
                 3,
                 say(en="all keys in one tile", zh="所有 key 在一个 tile 里"),
             ),
-            case([[1, 2, 3, 5], [0, 1, 2, 2]], 2, say(en="the maximum rises", zh="最大值上升")),
-            case([[5, 3, 2, 1], [4, 4, 0, 1]], 2, say(en="the maximum stays", zh="最大值不变")),
             case(three, 3, say(en="three tiles, the last ragged", zh="三个 tile，最后是尾块")),
             case(low, 2, say(en="all scores near -800", zh="所有分数都在 -800 附近"), "floats"),
             case(
@@ -117,7 +121,7 @@ def inner_loop() -> Exercise:
             ),
             case(apart, 2, say(en="rows far apart", zh="两行相差悬殊"), "floats"),
         ],
-        mistakes=[*loop_mistakes(), *loop_float_mistakes()],
+        mistakes=[*loop_float_mistakes(), *loop_mistakes()],
     )
 
 
@@ -130,8 +134,17 @@ def loop_mistakes() -> list[Mistake]:
     def walked(turn: Callable, **how) -> Callable:
         return lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, turn, **how)
 
-    def no_minus_infinity(m, m_new):
+    def inverse(m, m_new):
         return np.where(m == -INF, 0, m_new - m)
+
+    def one_at_first(m, m_new):  # a learner who shields the first turn from −∞
+        return np.where(m == -INF, 0, m - m_new)
+
+    def late_l(a, l, p):
+        return a * (l + p.sum(axis=1))
+
+    def late_acc(a, acc, p, v):
+        return a * (acc + p @ v)
 
     def old_m(m, l, acc, s, v_j):
         m_new, _, acc = right(m, l, acc, s, v_j)
@@ -166,6 +179,9 @@ def loop_mistakes() -> list[Mistake]:
 
     def last_tile(m, l, acc, s, v_j):
         return right(m, 0 * l, 0 * acc, s, v_j)
+
+    def forgotten_m(m, l, acc, s, v_j):
+        return (m, *right(m, l, acc, s, v_j)[1:])
 
     def whole_tiles(q_i, k, v, b_c):
         return walk(q_i, k, v, b_c, right, stop=len(k) // b_c * b_c)
@@ -202,7 +218,7 @@ def loop_mistakes() -> list[Mistake]:
                 zh="α 写反了。应当是 e^(m - m_new)，旧的减新的，永远不超过 1。",
             ),
             walked(turn_with(right_l, right_acc, lambda m, m_new: m_new - m)),
-            walked(turn_with(right_l, right_acc, no_minus_infinity)),
+            walked(turn_with(right_l, right_acc, inverse)),
         ),
         *of(
             "rescaled_after_adding",
@@ -210,13 +226,10 @@ def loop_mistakes() -> list[Mistake]:
                 en="rescaled after adding: α reaches the new tile too, which is already relative to m_new. Rescale the old sum, then add.",
                 zh="先加后重标定：α 也乘到了新 tile 上，而新 tile 已经是相对于 m_new 的。要先重标定旧的和，再加。",
             ),
-            walked(turn_with(right_l, lambda a, acc, p, v: a * (acc + p @ v))),
-            walked(turn_with(lambda a, l, p: a * (l + p.sum(axis=1)), right_acc)),
-            walked(
-                turn_with(
-                    lambda a, l, p: a * (l + p.sum(axis=1)),
-                    lambda a, acc, p, v: a * (acc + p @ v),
-                )
+            *(
+                walked(turn_with(l, acc, alpha))
+                for l, acc in ((right_l, late_acc), (late_l, right_acc), (late_l, late_acc))
+                for alpha in (lambda m, m_new: m - m_new, one_at_first)
             ),
         ),
         *of(
@@ -272,6 +285,14 @@ def loop_mistakes() -> list[Mistake]:
                 zh="只剩最后一个 tile：l 和 acc 被覆盖了，而不是累加。",
             ),
             walked(last_tile),
+        ),
+        *of(
+            "m_not_carried",
+            say(
+                en="m never changes: m = m_new is missing at the end of a turn, so α is 0 and only the last tile is left.",
+                zh="m 从不改变：每一轮末尾漏了 m = m_new，于是 α 总是 0，只剩最后一个 tile。",
+            ),
+            walked(forgotten_m),
         ),
         *of(
             "tail_dropped",
@@ -480,8 +501,8 @@ def scaled() -> Exercise:
     huge = [[8000, 7992, 8008, 8000], [-8000, -8008, -8016, -8000]]
     return Exercise(
         cases=[
-            case([[2, 0, 4]], 0.5, 3, say(en="one tile, scale 1/2", zh="一个 tile，缩放因子 1/2")),
             case(rising, 0.5, 2, say(en="two tiles, scale 1/2", zh="两个 tile，缩放因子 1/2")),
+            case([[2, 0, 4]], 0.5, 3, say(en="one tile, scale 1/2", zh="一个 tile，缩放因子 1/2")),
             case(mixed, 0.25, 2, say(en="three tiles, scale 1/4", zh="三个 tile，缩放因子 1/4")),
             case(
                 huge,
@@ -498,7 +519,10 @@ def scaled() -> Exercise:
                     "scale_forgotten",
                     "algebra",
                     whole(lambda q, k, v, scale: naive_attention(q, k, v, scale=1)),
-                    say(en="the scores are not scaled at all.", zh="分数根本没有乘缩放因子。"),
+                    say(
+                        en="the scores inside exp are not scaled. To scale the maximum alone changes nothing: it is a reference, and cancels.",
+                        zh="exp 里的分数没有乘缩放因子。只给最大值乘是没有用的：它只是参照，会约掉。",
+                    ),
                 ),
                 (
                     "scale_twice",
@@ -530,19 +554,6 @@ def scaled() -> Exercise:
                     say(
                         en="the output is scaled. The scale belongs to the scores, before the exponential.",
                         zh="缩放因子乘到输出上了。它属于分数，要在取指数之前乘。",
-                    ),
-                ),
-                (
-                    "scale_on_maximum_only",
-                    "algebra",
-                    raw(
-                        m_of=lambda scale: lambda s: scale * s.max(axis=1),
-                        p=lambda scale: lambda s, m: s - m,
-                        alpha=lambda scale: lambda m, m_new: m - m_new,
-                    ),
-                    say(
-                        en="only the maximum is scaled; the scores in exp(s - m) are not.",
-                        zh="只有最大值乘了缩放因子；exp(s - m) 里的分数没有乘。",
                     ),
                 ),
                 (
