@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="94c2c87c"
 r"""
 # 04 · 在线 softmax
 
@@ -45,7 +45,7 @@ Scores arrive one after another, and we want to read each of them once. After tw
 **Predict before you run.** For the row 1, 2, 3, 5 the right denominator is 1.203. What does this loop give?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="4ec0cd75"
 r"""
 ## 最大值只是个猜测
 
@@ -79,7 +79,7 @@ Forward it gives 4: every score was the largest when it came, so each added $e^0
 Say the sum so far is relative to $m$, and the new maximum is $m_\mathrm{new}$. Every old term has to change its reference, and for every one of them that is the same factor:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="abf2e0b1"
 r"""
 正着读得到 4：每个分数到来时都是最大的，所以每个都加了 $e^0 = 1$。倒着读却对了。这 4 项是 $e^{1-1}$、$e^{2-2}$、$e^{3-3}$、$e^{5-5}$：各自相对于不同的最大值，而参照不同的数不能相加。
 
@@ -98,7 +98,7 @@ r"""
 So we need not remember the old terms. Rescaling their *sum* by $\alpha$ rescales all of them:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="7131278d"
 r"""
 所以不必记住旧的各项。把它们的*和*乘上 $\alpha$，就等于对每一项都做了重标定（rescale）：
 """
@@ -115,7 +115,7 @@ r"""
 Start with $m_0 = -\infty$ and $\ell_0 = 0$. Each score $x_t$ then does
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5208ede6"
 r"""
 从 $m_0 = -\infty$、$\ell_0 = 0$ 出发。每个分数 $x_t$ 到来时：
 """
@@ -148,12 +148,12 @@ This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $
 **Claim.** After $t$ scores, $m_t$ is their maximum and $\ell_t = \sum_{s \le t} e^{x_s - m_t}$.
 
 - *Start.* No score is read, the sum is empty: $\ell_0 = 0$.
-- *Step.* Let the claim hold for $t - 1$. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_s - m_{t-1}}$ into $e^{x_s - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
+- *Step.* Let the claim hold for $t - 1$. The larger of the old maximum and $x_t$ is the new maximum. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_s - m_{t-1}}$ into $e^{x_s - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
 
 So it holds after every score, not only at the end. With 2 in place of $e$ and whole scores nothing is rounded, and `==` is fair:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="ec0bca2e"
 r"""
 这就是*在线 softmax*（online softmax）。单看 $\ell$，它不是指数之和；最后一列的 $\ell \cdot e^m$ 才是：最后得到 178.606，与第 03 课一致。读第一个分数时，$\alpha = e^{-\infty - 1} = 0$ 乘的是 $\ell = 0$，什么也没有丢。
 
@@ -162,7 +162,7 @@ r"""
 **命题**：读完 $t$ 个分数后，$m_t$ 是它们的最大值，$\ell_t = \sum_{s \le t} e^{x_s - m_t}$。
 
 - *起点*：一个分数也没读，和是空的：$\ell_0 = 0$。
-- *递推*：设命题对 $t - 1$ 成立。乘上 $\alpha = e^{m_{t-1} - m_t}$，每个旧的项 $e^{x_s - m_{t-1}}$ 就变成 $e^{x_s - m_t}$；更新式再加上还缺的那一项 $e^{x_t - m_t}$。要是 $m$ 没有动，$\alpha = 1$，同样是对的。
+- *递推*：设命题对 $t - 1$ 成立。旧的最大值与 $x_t$ 中较大的，就是新的最大值。乘上 $\alpha = e^{m_{t-1} - m_t}$，每个旧的项 $e^{x_s - m_{t-1}}$ 就变成 $e^{x_s - m_t}$；更新式再加上还缺的那一项 $e^{x_t - m_t}$。要是 $m$ 没有动，$\alpha = 1$，同样是对的。
 
 所以它在读完每个分数之后都成立，不只是在最后。把 $e$ 换成 2，分数取整数，就没有任何舍入，用 `==` 比较是公平的：
 """
@@ -186,7 +186,7 @@ r"""
 **Predict before you run on.** How often is $\alpha$ below 1 in a rising row, in a falling one, in a constant one, and in one with a single huge score? What is $\ell$ at the end of the last two?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="499533ee"
 r"""
 ## 四种行
 
@@ -207,16 +207,16 @@ The first $\alpha$ is always 0: it rescales an empty sum. After that it is below
 
 ## Step through it
 
-At every even step the picture asks: will $m$ move? Answer before you go on. When it moves, watch all the old bars shrink together; the outlines are their former heights. Then choose another row.
+Move the slider to 0. At every even step the picture asks: will $m$ move? Answer before you go on. When it moves, watch all the old bars shrink together; the outlines are their former heights. Then choose another row.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="67396287"
 r"""
 第一个 $\alpha$ 总是 0：它重标定的是一个空的和。此后，恰好在 $m$ 移动时它才小于 1。巨大的分数一来，前面的一切与它的那个 1 相比都消失了。本该如此：那些权重只有大约 $10^{-17}$。
 
 ## 一步一步看
 
-每到偶数步，图会问：$m$ 会动吗（will m move?）？先回答，再往下走。它一动，旧的柱就一起变矮，空框是原来的高度。然后换一行再试。
+先把滑块移到 0。每到偶数步，图会问：$m$ 会动吗（will m move?）？先回答，再往下走。它一动，旧的柱就一起变矮，空框是原来的高度。然后换一行再试。
 """
 
 # %%
@@ -239,62 +239,66 @@ r"""
 
 ## Nothing of the stability is lost
 
-Every exponent in the update is $m_{t-1} - m_t$ or $x_t - m_t$, and $m_t$ is the larger of the two: so none is above 0. On wild rows, with scores in the thousands:
+Every exponent in the update is $m_{t-1} - m_t$ or $x_t - m_t$, and $m_t$ is the larger of the two: so none is above 0. On rows from calm to wild, with scores up to the thousands:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="34fed97c"
 r"""
 *图：最上面是一行分数，已读过的最大分数下面标着 m；每个读过的分数下面有一根柱，表示它那一项，最高为 1。最下面把所有的柱首尾相接，再下面是更新式算出的 ℓ：两者总是一样长。*
 
 ## 稳定性一点没丢
 
-更新式里的指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$，而 $m_t$ 是两者中较大的：所以没有一个指数大于 0。用分数上千、起伏剧烈的行来试：
+更新式里的指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$，而 $m_t$ 是两者中较大的：所以没有一个指数大于 0。用从平缓到剧烈的行来试，分数最大上千：
 """
 
 # %%
 rng = np.random.default_rng(4)
 exponents, gap = [], 0.0
-for row in 1000 * rng.standard_normal((300, 64)):
+spreads = 10.0 ** rng.integers(-1, 4, (300, 1))  # 0.1 to 1000
+for row in spreads * rng.standard_normal((300, 64)):
     m, l = -np.inf, 0.0
     for s in row:
         exponents += [m - max(m, s), s - max(m, s)]
         m, l = update(m, l, s)
-    gap = max(gap, abs(l - np.exp(row - row.max()).sum()))
-print("largest exponent", max(exponents), "| largest difference from safe softmax", gap)
+    gap = max(gap, abs(l / np.exp(row - row.max()).sum() - 1))
+print("largest exponent:", max(exponents))
+print(f"largest relative difference from safe softmax: {gap:.1e}")
 
 # %% [markdown] tags=["en"]
 r"""
 And $1 \le \ell_t \le t$, for the reason given in lesson 03: the largest term is 1, and none is above 1.
 
-Two places are delicate, and both concern the start. **Predict before you run on:** what is $\ell$ if somebody starts with $m_0 = 0$, and all scores are near −1000? And if the first score is masked?
+Two places are delicate, and both concern the start. **Predict before you run on:** somebody starts with $m_0 = 0$. What is $\ell$ at the end of the row −1, −2, and of −1000, −1001? And what is it, started properly, if the first score is masked?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="b898ff7a"
 r"""
 而且 $1 \le \ell_t \le t$，理由同第 03 课：最大的一项是 1，没有一项超过 1。
 
-有两处要小心，都在起点。**先猜后算**：如果有人从 $m_0 = 0$ 出发，而分数都在 −1000 附近，$\ell$ 是多少？如果第一个分数被掩码呢？
+有两处要小心，都在起点。**先猜后算**：有人从 $m_0 = 0$ 出发，读完 −1、−2 这一行，$\ell$ 是多少？读完 −1000、−1001 呢？如果起点没错，但第一个分数被掩码，又会怎样？
 """
 
-# %%
-m, l = 0.0, 0.0
-for s in [-1000.0, -1001.0]:
-    m, l = update(m, l, s)
-print("m_0 = 0:       m =", m, "and l =", l)
 
-m, l = -np.inf, 0.0
-for s in [-np.inf, 3.0]:
-    m, l = update(m, l, s)
-print("masked prefix: m =", m, "and l =", l)
+# %%
+def state_of(row, m):
+    l = 0.0
+    for s in row:
+        m, l = update(m, l, s)
+    return m, float(l)
+
+
+print("starting with m = 0:", state_of([-1.0, -2.0], 0.0), np.exp(-1) + np.exp(-2))
+print("scores near -1000:  ", state_of([-1000.0, -1001.0], 0.0))
+print("masked prefix:      ", state_of([-np.inf, 3.0], -np.inf))
 
 # %% [markdown] tags=["en"]
 r"""
-With $m_0 = 0$ the algebra still holds (any reference is legal), but the maximum is now too high by 1000, all terms underflow, and the division will be 0 / 0. In the second row $m$ stays at $-\infty$, and $-\infty - (-\infty)$ is NaN. A factor for a sum that is still empty may be any number, so take the reference 0 as long as $m$ is $-\infty$:
+With $m_0 = 0$ the algebra still holds, as any reference is legal: in the first row $\ell \cdot e^0$ is the sum of the exponentials. In the second the reference is too high by 1000, all terms underflow, and the division will be 0 / 0. In the third $m$ stays at $-\infty$, and $-\infty - (-\infty)$ is NaN. A factor for a sum that is still empty may be any number, so take the reference 0 as long as $m$ is $-\infty$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="0f8c7f6e"
 r"""
-从 $m_0 = 0$ 出发，代数上仍然成立（参照可以任选），可是最大值高了 1000，各项全部下溢，接着就要算 0 / 0。第二行里 $m$ 停在 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。和还是空的，系数取什么都行，所以只要 $m$ 还是 $-\infty$，就拿 0 当参照：
+从 $m_0 = 0$ 出发，代数上仍然成立，因为参照可以任选：第一行的 $\ell \cdot e^0$ 就是指数之和。第二行里参照高了 1000，各项全部下溢，接着就要算 0 / 0。第三行里 $m$ 停在 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。和还是空的，系数取什么都行，所以只要 $m$ 还是 $-\infty$，就拿 0 当参照：
 """
 
 
@@ -319,7 +323,7 @@ The maximum no longer needs a pass of its own: it joins the pass of the sum. The
 **Predict before you run on.** How many reads and writes of each element do the plain formula, safe softmax and online softmax need? Here a row lives in counted memory, far away, and is taken one score at a time.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="15eb3d8c"
 r"""
 ## 三遍变两遍
 
@@ -379,6 +383,25 @@ print(f"safe / online: {moved['safe'] / moved['online']:.2f}")
 r"""
 Online softmax is as cheap as the formula that failed, and as safe as the one that costs a pass more. The saving is one access of four, so the ratio of accesses is 1.33, as in the paper by Milakov and Gimelshein (2018).
 
+But look at what was assumed: nothing of the row stays on chip from one pass to the next. Give safe softmax room for the whole row, and its three passes cost one read:
+"""
+
+# %% [markdown] tags=["zh"] en="b05b6054"
+r"""
+在线 softmax 和那个会失败的公式一样便宜，又和多走一遍的那个一样安全。4 次访问省了 1 次，所以访问次数之比是 1.33，与 Milakov 和 Gimelshein（2018）的论文一致。
+
+但请看清前提：从一遍到下一遍，片上什么也没有留下。如果让安全 softmax 把整行留在片上，它的三遍就只读一次：
+"""
+
+# %%
+memory = Memory(budget=4 * n)  # room on chip for the row
+x, y = memory.slow("x", values), memory.slow("y", (n,))
+row = x[:]
+y[:] = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
+print(f"{memory.read['x'] / (4 * n):g} read + {memory.written['y'] / (4 * n):g} write")
+
+# %% [markdown] tags=["en"]
+r"""
 ## Two readers
 
 Now let two readers share the row: one takes 1, 2, the other 3, 5.
@@ -386,10 +409,8 @@ Now let two readers share the row: one takes 1, 2, the other 3, 5.
 **Predict before you run on.** Each has a term $e^0 = 1$ in its $\ell$. Do both ones weigh the same in the whole row?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="2cbedfe7"
 r"""
-在线 softmax 和那个会失败的公式一样便宜，又和多走一遍的那个一样安全。4 次访问省了 1 次，所以访问次数之比是 1.33，与 Milakov 和 Gimelshein（2018）的论文一致。
-
 ## 两个人一起读
 
 现在让两个人分着读这一行：一个读 1、2，另一个读 3、5。
@@ -411,7 +432,7 @@ r"""
 The left 1 stands for the score 2, and in the whole row that is worth $e^{2-5} = 0.0498$; the right one stands for 5 and keeps its full weight. **A local number has no meaning without its reference.** Change both to the common reference, then add:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="4ae41dff"
 r"""
 左边的 1 代表分数 2，放到整行里只值 $e^{2-5} = 0.0498$；右边的 1 代表分数 5，保持原来的分量。**局部的数离开了参照，就没有意义**。先换成共同的参照，再相加：
 """
@@ -423,19 +444,19 @@ $$m = \max(m_a, m_b), \qquad \ell = e^{m_a - m}\,\ell_a + e^{m_b - m}\,\ell_b$$
 
 # %% [markdown] tags=["en"]
 r"""
-This is a *merge*. The update is the merge with a reader of one score, $(x_t, 1)$. So there may be any number of readers, each with its own piece, and their results may be merged in any order. Here eight readers share a row, and pairs are drawn at random until one is left:
+This is a *merge*. The update is the merge with a reader of one score, $(x_t, 1)$. So there may be any number of readers, each with its own piece, and their results may be merged in any order. Here 64 readers share a row, and pairs are drawn at random until one is left:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="ec366470"
 r"""
-这就是*状态合并*。更新式就是与只读了一个分数的人 $(x_t, 1)$ 合并。所以读的人可以有任意多个，各读各的一段，结果按任何顺序合并都行。下面 8 个人分着读一行，每次随机抽两个人合并，直到只剩一个：
+这就是*状态合并*。更新式就是与只读了一个分数的人 $(x_t, 1)$ 合并。所以读的人可以有任意多个，各读各的一段，结果按任何顺序合并都行。下面 64 个人分着读一行，每次随机抽两个人合并，直到只剩一个：
 """
 
 # %%
-row = 3 * rng.standard_normal(64)
-print("safe softmax:", np.exp(row - row.max()).sum())
+row = 3 * rng.standard_normal(1024)
+print("safe softmax: ", np.exp(row - row.max()).sum())
 for _ in range(3):
-    readers = [(x.max(), np.exp(x - x.max()).sum()) for x in np.split(row, 8)]
+    readers = [(x.max(), np.exp(x - x.max()).sum()) for x in np.split(row, 64)]
     while len(readers) > 1:
         (m_a, l_a), (m_b, l_b) = (readers.pop(rng.integers(len(readers))) for side in "ab")
         m = max(m_a, m_b)
@@ -444,13 +465,13 @@ for _ in range(3):
 
 # %% [markdown] tags=["en"]
 r"""
-A stream merges one score after another; the threads of a GPU merge in a tree. Up to rounding both get the same. That three random orders agree is a test. Why *every* order must agree is exercise 4.
+A stream merges one score after another, the threads of a GPU may merge in a tree. Up to rounding all get the same. That three random orders agree is a test. Why *every* order must agree is exercise 4.
 
 ## Exercises
 
 Nothing below depends on an exercise; you may skip any. Each check names the likely mistake.
 
-**1 · The update, for a tile** (8 minutes). Scores seldom come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of the tile may be fully masked, even the first.
+**1 · The update, for a tile** (6 minutes). Scores seldom come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of the tile may be fully masked, even the first.
 
 <details><summary>Hint 1</summary>
 
@@ -471,15 +492,15 @@ With `reference = np.where(m_new == -np.inf, 0, m_new)`: the old sum becomes `np
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="1966b56b"
 r"""
-流式读取是一个分数接一个分数地合并，GPU 的线程则按一棵树来合并。两者得到的结果相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，是练习 4。
+流式读取是一个分数接一个分数地合并，GPU 的线程则可以按一棵树来合并。结果都相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，是练习 4。
 
 ## 练习
 
 后面的内容不依赖任何练习，都可以跳过。每个检查都会指出可能的错误。
 
-**1 · 对一个 tile 做更新**（8 分钟）。分数很少一个一个地来。写 `update_tile(m, l, x)`：`x` 是一个分数 tile（块），形状 `(rows, keys)`；`m` 和 `l` 的形状是 `(rows,)`，属于它前面的那些 key。返回新的 `m` 和 `l`，形状 `(rows,)`。被掩码的分数是 `-np.inf`；tile 里的某一行可能全部被掩码，第一个 tile 也不例外。
+**1 · 对一个 tile 做更新**（6 分钟）。分数很少一个一个地来。写 `update_tile(m, l, x)`：`x` 是一个分数 tile（块），形状 `(rows, keys)`；`m` 和 `l` 的形状是 `(rows,)`，属于它前面的那些 key。返回新的 `m` 和 `l`，形状 `(rows,)`。被掩码的分数是 `-np.inf`；tile 里的某一行可能全部被掩码，第一个 tile 也不例外。
 
 <details><summary>提示 1</summary>
 
@@ -520,7 +541,7 @@ check.update_tile(update_tile)
 
 # %% [markdown] tags=["en"]
 r"""
-**2 · The merge** (5 minutes). Write `merge(a, b)`. Each of `a` and `b` is a pair `(m, l)` of arrays of shape `(rows,)`; return the pair of both together. A reader may have seen no key of a row: then it has $m = -\infty$ and $\ell = 0$ there.
+**2 · The merge** (4 minutes). Write `merge(a, b)`. Each of `a` and `b` is a pair `(m, l)` of arrays of shape `(rows,)`; return the pair of both together. A reader may have seen no key of a row: then it has $m = -\infty$ and $\ell = 0$ there.
 
 <details><summary>Hint 1</summary>
 
@@ -541,9 +562,9 @@ If both sides are empty, $m = -\infty$: subtract `np.where(m == -np.inf, 0, m)`,
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="9d2407f4"
 r"""
-**2 · 合并**（5 分钟）。写 `merge(a, b)`。`a` 和 `b` 各是一对数组 `(m, l)`，形状都是 `(rows,)`；返回两者合起来的那一对。有人可能没看到某一行的任何 key：那时他在这一行有 $m = -\infty$、$\ell = 0$。
+**2 · 合并**（4 分钟）。写 `merge(a, b)`。`a` 和 `b` 各是一对数组 `(m, l)`，形状都是 `(rows,)`；返回两者合起来的那一对。有人可能没看到某一行的任何 key：那时他在这一行有 $m = -\infty$、$\ell = 0$。
 
 <details><summary>提示 1</summary>
 
@@ -581,7 +602,7 @@ check.merge(merge)
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Softmax in two passes, on little room** (8 minutes). Write `two_pass(x, y, b, memory)`. `x` and `y` are rows in slow memory, and the chip has room for `b` scores: read `x` in tiles of `b`, write the softmax of `x` into `y`, and read every score exactly twice. A loop over tiles is `for part in memory.turns(tiles(len(x), b))`; inside it `x[part]` is a read and `y[part] = ...` a write. Scores may be masked, though never all of them.
+**3 · Softmax in two passes, on little room** (6 minutes). Write `two_pass(x, y, b, memory)`. `x` and `y` are rows in slow memory, and the chip has room for `b` scores: read `x` in tiles of `b`, write the softmax of `x` into `y`, and read every score exactly twice. A loop over tiles is `for part in memory.turns(tiles(len(x), b))`; inside it `x[part]` is a read and `y[part] = ...` a write. Scores may be masked, though never all of them.
 
 <details><summary>Hint 1</summary>
 
@@ -602,9 +623,9 @@ In the first loop: `tile = x[part]`, `m_new = max(m, tile.max())`, and if that i
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="93fbd302"
 r"""
-**3 · 地方小，两遍做完 softmax**（8 分钟）。写 `two_pass(x, y, b, memory)`。`x` 和 `y` 是慢速内存里的两行，片上只放得下 `b` 个分数：每次读 `x` 的一个 tile，大小为 `b`；把 `x` 的 softmax 写进 `y`；每个分数恰好读两次。对 tile 的循环是 `for part in memory.turns(tiles(len(x), b))`；循环里，`x[part]` 是读，`y[part] = ...` 是写。分数可能被掩码，但不会全部被掩码。
+**3 · 地方小，两遍做完 softmax**（6 分钟）。写 `two_pass(x, y, b, memory)`。`x` 和 `y` 是慢速内存里的两行，片上只放得下 `b` 个分数：每次读 `x` 的一个 tile，大小为 `b`；把 `x` 的 softmax 写进 `y`；每个分数恰好读两次。对 tile 的循环是 `for part in memory.turns(tiles(len(x), b))`；循环里，`x[part]` 是读，`y[part] = ...` 是写。分数可能被掩码，但不会全部被掩码。
 
 <details><summary>提示 1</summary>
 
@@ -650,7 +671,7 @@ check.two_pass(two_pass)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Test that the order does not matter, then prove it** (8 minutes). Somebody hands you a function `fold(row)` that returns `(m, l)` of an array of scores, perhaps wrongly. Write `same_in_any_order(fold, rng)`: try it on at least 20 random rows, each in its own order and shuffled, and return `True` if $m$ and $\ell$ always agree up to rounding, else `False`. `rng` is a NumPy generator.
+**4 · Test that the order does not matter, then prove it** (5 minutes). Somebody hands you a function `fold(row)` that returns `(m, l)` of an array of scores, perhaps wrongly. Write `same_in_any_order(fold, rng)`: try it on at least 20 random rows, each in its own order and shuffled, and return `True` if $m$ and $\ell$ always agree up to rounding, else `False`. `rng` is a NumPy generator.
 
 Then take pen and paper and prove in two lines that for the right fold it *must* be true.
 
@@ -679,11 +700,11 @@ By the claim above, $m$ is the maximum of the row, and $\ell \cdot e^m = \sum_s 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="a73120be"
 r"""
-**4 · 先测试顺序无关，再证明**（8 分钟）。有人交给你一个函数 `fold(row)`，对一个分数数组返回 `(m, l)`，但可能写错了。写 `same_in_any_order(fold, rng)`：用至少 20 个随机的行来试，每一行按原来的顺序算一次，打乱后再算一次；如果 $m$ 和 $\ell$ 总是一致（只差舍入），返回 `True`，否则返回 `False`。`rng` 是 NumPy 的随机数生成器。
+**4 · 先测试顺序无关，再证明**（5 分钟）。有人交给你一个函数 `fold(row)`，对一个分数数组返回 `(m, l)`，但可能写错了。写 `same_in_any_order(fold, rng)`：用至少 20 个随机的行来试，每一行按原来的顺序算一次，打乱后再算一次；如果 $m$ 和 $\ell$ 总是一致（只差舍入），返回 `True`，否则返回 `False`。`rng` 是 NumPy 的随机数生成器。
 
-然后拿出纸笔，用两行证明：对正确的 fold，结果*必然*是 `True`。
+然后拿出纸笔，用两行证明：对正确的 fold，结果*必然*一致。
 
 <details><summary>提示 1</summary>
 
@@ -728,9 +749,20 @@ check.same_in_any_order(same_in_any_order)
 
 # %% [markdown] tags=["en"]
 r"""
-A test is not a proof, and passing this one is not being right either: a fold that starts with $m_0 = 0$ passes it, as it goes wrong in every order alike.
+A test is not a proof, and passing this one is not being right either: a fold that starts with $m_0 = 0$ goes wrong in every order alike.
+"""
 
-**5 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
+# %% [markdown] tags=["zh"] en="798ed119"
+r"""
+测试不是证明，通过了这个测试也不等于正确：从 $m_0 = 0$ 出发的 fold，按什么顺序都错得一样。
+"""
+
+# %%
+print(state_of([-1000.0, -1001.0], 0.0), state_of([-1001.0, -1000.0], 0.0))
+
+# %% [markdown] tags=["en"]
+r"""
+**5 · Judge these statements** (3 minutes). Replace each `...` by `True` or `False`.
 
 - **a**: After three scores, $\ell$ is the sum of their exponentials $e^{x_c}$.
 - **b**: When $m$ does not move, the old terms keep their values.
@@ -758,11 +790,9 @@ For e: what is special about a maximum as the constant, in algebra, and in float
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5e34c3aa"
 r"""
-测试不是证明，通过了这个测试也不等于正确：从 $m_0 = 0$ 出发的 fold 就能通过，因为它按什么顺序都错得一样。
-
-**5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
+**5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
 - **a**：读完 3 个分数后，$\ell$ 是它们的指数 $e^{x_c}$ 之和。
 - **b**：$m$ 没有移动时，旧的各项保持原值。
@@ -821,17 +851,17 @@ r"""
 - Terms of different references cannot be added: the tempting loop, 4 in place of 1.203.
 - One factor rescales all old terms: the three lines that agree.
 - The induction: in words, and exactly after every score with base 2 and `Fraction`.
-- No exponent above 0, equal to safe softmax: the wild rows.
+- No exponent above 0, equal to safe softmax: the rows from calm to wild.
 - $m_0 = 0$ and a masked prefix go wrong in floats: the cell with −1000.
-- 2 + 1, 3 + 1, 2 + 1 accesses: counted memory.
-- Merging in any order: the cell with eight readers (a test), exercise 4 (the proof).
+- 2 + 1, 3 + 1, 2 + 1 accesses, and 1 + 1 with the row on chip: counted memory.
+- Merging in any order: the cell with 64 readers (a test), exercise 4 (the proof).
 
 </details>
 
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3: the update, its proof, and the merge. T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the same merge, for attention.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="2b2da839"
 r"""
 ## 本课没有证明什么
 
@@ -853,10 +883,10 @@ r"""
 - 参照不同的项不能相加：那个诱人的循环，得到的是 4 而不是 1.203。
 - 一个系数重标定所有旧的项：结果一致的那三行。
 - 归纳法：用文字证明，并以 2 为底用 `Fraction` 在每个分数之后精确验证。
-- 没有指数大于 0，结果与安全 softmax 相同：起伏剧烈的那些行。
+- 没有指数大于 0，结果与安全 softmax 相同：从平缓到剧烈的那些行。
 - $m_0 = 0$ 和被掩码的开头在浮点运算中出错：分数为 −1000 的单元格。
-- 2 + 1、3 + 1、2 + 1 次访问：会计数的内存。
-- 按任何顺序合并：8 个人的单元格（测试），练习 4（证明）。
+- 2 + 1、3 + 1、2 + 1 次访问，整行留在片上则是 1 + 1 次：会计数的内存。
+- 按任何顺序合并：64 个人的单元格（测试），练习 4（证明）。
 
 </details>
 
