@@ -43,6 +43,9 @@ def facts() -> dict:
         "TORCH": machine.torch,
         "TRITON": machine.triton,
         "DATE": datetime.date.today().isoformat(),
+        "SPEED_METHOD": f"B·N = {TOKENS}, H = 2048/d, bfloat16, standard normal inputs; CUDA events,"
+        " medians of interleaved rounds; 4·B·H·N²·d operations, half of them when causal",
+        "MEMORY_METHOD": f"B = 1, H = {MEMORY_HEADS}, d = {MEMORY_D}, bfloat16; peak minus baseline",
     }
 
 
