@@ -147,13 +147,13 @@ This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $
 
 **Claim.** After $t$ scores, $m_t$ is their maximum and $\ell_t = \sum_{s \le t} e^{x_s - m_t}$.
 
-- *Start.* No score is read, the sum is empty: $\ell_0 = 0$.
+- *Start.* No score is read, the sum is empty: $\ell_0 = 0$, and it stays empty whatever factor it meets.
 - *Step.* Let the claim hold for $t - 1$. The larger of the old maximum and $x_t$ is the new maximum. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_s - m_{t-1}}$ into $e^{x_s - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
 
 So it holds after every score, not only at the end. With 2 in place of $e$ and whole scores nothing is rounded, and `==` is fair:
 """
 
-# %% [markdown] tags=["zh"] en="ec0bca2e"
+# %% [markdown] tags=["zh"] en="259284e6"
 r"""
 这就是*在线 softmax*（online softmax）。单看 $\ell$，它不是指数之和；最后一列的 $\ell \cdot e^m$ 才是：最后得到 178.606，与第 03 课一致。读第一个分数时，$\alpha = e^{-\infty - 1} = 0$ 乘的是 $\ell = 0$，什么也没有丢。
 
@@ -161,7 +161,7 @@ r"""
 
 **命题**：读完 $t$ 个分数后，$m_t$ 是它们的最大值，$\ell_t = \sum_{s \le t} e^{x_s - m_t}$。
 
-- *起点*：一个分数也没读，和是空的：$\ell_0 = 0$。
+- *起点*：一个分数也没读，和是空的：$\ell_0 = 0$，乘什么系数都还是空的。
 - *递推*：设命题对 $t - 1$ 成立。旧的最大值与 $x_t$ 中较大的，就是新的最大值。乘上 $\alpha = e^{m_{t-1} - m_t}$，每个旧的项 $e^{x_s - m_{t-1}}$ 就变成 $e^{x_s - m_t}$；更新式再加上还缺的那一项 $e^{x_t - m_t}$。要是 $m$ 没有动，$\alpha = 1$，同样是对的。
 
 所以它在读完每个分数之后都成立，不只是在最后。把 $e$ 换成 2，分数取整数，就没有任何舍入，用 `==` 比较是公平的：
@@ -494,7 +494,7 @@ With `reference = np.where(m_new == -np.inf, 0, m_new)`: the old sum becomes `np
 
 # %% [markdown] tags=["zh"] en="1966b56b"
 r"""
-流式读取是一个分数接一个分数地合并，GPU 的线程则可以按一棵树来合并。结果都相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，是练习 4。
+流式读取是一个分数接一个分数地合并，GPU 的线程则可以按一棵树来合并。结果都相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，留到练习 4 证明。
 
 ## 练习
 
@@ -574,7 +574,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-`m = np.maximum(m_a, m_b)`；每个 $\ell$ 要乘的，是*它自己的*最大值减去 `m` 的指数。
+`m = np.maximum(m_a, m_b)`；每个 $\ell$ 都要乘一个系数，它的指数是*自己的*最大值减去 `m`。
 
 </details>
 

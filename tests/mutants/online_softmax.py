@@ -149,6 +149,34 @@ def update_m_overwritten_first(m, l, x):
     return m, alpha * l + np.exp(x - m[:, None]).sum(axis=1)
 
 
+def update_alpha_from_the_tile(m, l, x):
+    m_tile = x.max(axis=1)
+    m_new = np.maximum(m, m_tile)
+    return m_new, np.exp(m - m_tile) * l + np.exp(x - m_new[:, None]).sum(axis=1)
+
+
+def update_pair_swapped(m, l, x):
+    return update_guarded(m, l, x)[::-1]
+
+
+def update_python_max(m, l, x):
+    m_new = max(m, x.max(axis=1))
+    return m_new, np.exp(m - m_new) * l + np.exp(x - m_new[:, None]).sum(axis=1)
+
+
+def update_guarded_for_all_rows_at_once(m, l, x):
+    m_new = np.maximum(m, x.max(axis=1))
+    if np.all(m_new == -INF):
+        return m, l
+    return m_new, np.exp(m - m_new) * l + np.exp(x - m_new[:, None]).sum(axis=1)
+
+
+def update_alpha_guarded_only(m, l, x):
+    m_new = np.maximum(m, x.max(axis=1))
+    alpha = np.where(m == -INF, 0, np.exp(m - m_new))
+    return m_new, alpha * l + np.exp(x - m_new[:, None]).sum(axis=1)
+
+
 def update_base_two(m, l, x):
     m_new = np.maximum(m, x.max(axis=1))
     return m_new, 2 ** (m - m_new) * l + 2 ** (x - m_new[:, None]).sum(axis=1)
@@ -427,6 +455,12 @@ def order_assigns_the_shuffle(fold, rng):
     return bool(np.allclose(fold(row), fold(rng.shuffle(row))))
 
 
+def order_one_row(fold, rng):
+    for _ in range(20):
+        row = rng.standard_normal(10)
+        return bool(np.allclose(fold(row), fold(row[::-1])))
+
+
 TRUTH = {"a": False, "b": True, "c": False, "d": False, "e": True, "f": False}
 
 RIGHT = {
@@ -440,7 +474,12 @@ RIGHT = {
 # exercise → {key of the mistake that the check must name: wrong answers}
 WRONG = {
     "update_tile": {
-        "masked_nan": [update_unguarded, update_guarded_in_the_tile_only],
+        "masked_nan": [
+            update_unguarded,
+            update_guarded_in_the_tile_only,
+            update_guarded_for_all_rows_at_once,
+            update_alpha_guarded_only,
+        ],
         "reference_returned": [update_returns_zero],
         "finite_sentinel": [update_sentinel, update_sentinel_e9],
         "maximum_from_zero": [update_initial_zero],
@@ -457,7 +496,9 @@ WRONG = {
         "old_m_returned": [update_returns_old_m],
         "one_maximum_for_all": [update_one_maximum],
         "through_the_plain_sum": [update_plain_sum],
-        "": [update_base_two],
+        "": [update_base_two, update_python_max],
+        "pair_swapped": [update_pair_swapped],
+        "alpha_from_the_tile": [update_alpha_from_the_tile],
     },
     "merge": {
         "masked_nan": [merge_unguarded],
@@ -508,7 +549,7 @@ WRONG = {
             order_by_m_alone,
             order_tolerant,
         ],
-        "": [order_assigns_the_shuffle],
+        "": [order_assigns_the_shuffle, order_one_row],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
 }

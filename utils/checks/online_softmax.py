@@ -7,7 +7,7 @@ import numpy as np
 
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.language import say
-from utils.memory import Memory
+from utils.memory import BudgetExceeded, Memory
 
 INF = np.inf
 State = tuple[np.ndarray, np.ndarray]  # m and l, each (rows,)
@@ -225,6 +225,21 @@ def update_tile() -> Exercise:
             relative_to_the_old(False),
         ),
         (
+            "alpha_from_the_tile",
+            "alpha compares m with the tile's own maximum. Compare it with m_new, the larger of both.",
+            "算 alpha 时用的是 tile 自己的最大值。应当用 m_new，即两者中较大的那个。",
+            lambda m, l, x: (
+                np.maximum(m, x.max(axis=1)),
+                np.exp(m - x.max(axis=1)) * l + tile_update()(m, 0 * l, x)[1],
+            ),
+        ),
+        (
+            "pair_swapped",
+            "the two are in the wrong order: return m first, then l.",
+            "两个返回值的顺序反了：先返回 m，再返回 l。",
+            lambda m, l, x: tile_update()(m, l, x)[::-1],
+        ),
+        (
             "old_l_forgotten",
             "the old l is lost: this is the denominator of the tile alone.",
             "旧的 l 丢了：这只是这个 tile 自己的分母。",
@@ -369,10 +384,17 @@ def through_plain_sums(a: State, b: State) -> State:
 
 
 def on_counted_memory(attempt, values, b, what="probs"):
-    """Run two_pass on a chip with room for b scores; return y, or reads for each score."""
+    """Run two_pass on a chip with room for b scores; return y, reads for each score, or the room."""
     memory = Memory(budget=4 * b)
     x, y = memory.slow("x", values), memory.slow("y", (len(values),))
-    attempt(x, y, b, memory)
+    try:
+        attempt(x, y, b, memory)
+    except BudgetExceeded as error:
+        if what != "room":
+            raise
+        return str(error)
+    if what == "room":
+        return "enough"
     return y.array if what == "probs" else memory.read["x"] / (4 * len(values))
 
 
@@ -429,6 +451,13 @@ def two_pass() -> Exercise:
         values = np.array(values, dtype=float)
         return Case(says, (values, b), plain_softmax(values), kind, 1e-12, otherwise=unwritten)
 
+    room = say(
+        en="Read x[part] inside `for part in memory.turns(...)`: what a turn has read leaves the chip"
+        " when the turn ends.",
+        zh="请在 `for part in memory.turns(...)` 里面读 x[part]：一轮里读的东西，在这一轮结束时离开片上。",
+    )
+    fits = say(en="room on chip, for two scores", zh="片上的空间，放得下两个分数")
+
     def counted(values, b: int) -> Case:
         says = say(en="reads of each score", zh="每个分数读的次数")
         return Case(says, (np.array(values, float), b, "reads"), 2.0, "", otherwise=reads)
@@ -440,6 +469,7 @@ def two_pass() -> Exercise:
     low = say(en="all scores near -1000", zh="所有分数都在 -1000 附近")
     prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被掩码")
     cases = [
+        Case(fits, (np.array([1.0, 2, 5]), 2, "room"), "enough", "", otherwise=room),
         case([1, 2, 5, 3, 2, 0], 2, two, "algebra"),
         case([2, 0, 3, 1, 4, 4, 1], 3, tail, "algebra"),
         counted([1, 2, 3, 5], 2),
@@ -563,8 +593,18 @@ def random_pairs(rng):
 def same_in_any_order() -> Exercise:
     """same_in_any_order(fold, rng): True for a fold that does not depend on the order."""
 
-    def use(attempt, fold, rng):
-        answer = attempt(fold, rng)
+    few = say(
+        en="Try at least 20 rows, each in two orders, before the answer is True: one row may agree"
+        " by chance. Does a return stand inside the loop?",
+        zh="回答 True 之前，至少要试 20 行，每行两种顺序：只试一行，可能碰巧一致。"
+        "是不是有 return 写在循环里面？",
+    )
+
+    def use(attempt, fold, rng, what="answer"):
+        calls = []
+        answer = attempt(lambda row: calls.append(row) or fold(row), rng)
+        if what == "calls":
+            return min(len(calls), 40)
         return bool(answer) if isinstance(answer, np.bool_) else answer
 
     def case(fold, expected: bool, en: str, zh: str) -> Case:
@@ -585,6 +625,13 @@ def same_in_any_order() -> Exercise:
         case(last_as_m, False, "the last score in place of the maximum", "拿最后一个分数当最大值"),
         case(a_little_off, False, "an error of 1 % in some orders", "在某些顺序下有 1 % 的误差"),
         case(folded(right_fold), True, "the right fold", "正确的 fold"),
+        Case(
+            say(en="how often the right fold is called", zh="正确的 fold 被调用的次数"),
+            (folded(right_fold), np.random.default_rng(0), "calls"),
+            40,
+            "",
+            otherwise=few,
+        ),
     ]
     floats = [
         (
