@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c4c9ad09"
 r"""
 # 05 · 状态合并
 
@@ -45,7 +45,7 @@ One query, four keys. Machine A holds the first two keys, machine B the last two
 **Predict before you run.** The values of A are all 1, those of B all 0. B's scores are higher by 5. What comes out if you add the two outputs, if you average them, and what should come out?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="69ac7f87"
 r"""
 ## 两个正确的答案，一个错误的和
 
@@ -81,7 +81,7 @@ How do you add $4.2 \cdot 10^3$ and $5.0 \cdot 10^1$? You *align the exponents*,
 A row of scores with its maximum $m$ and its denominator $\ell$ is a number of this kind. Its value is the sum of all $e^{x}$, written with the mantissa $\ell$ and the exponent $m$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="720ddbee"
 r"""
 在每一半里面，权重都是对的。但每一半的权重之和是 1，合起来是 2；而且再没有人知道，B 的 key 其实重了 $e^5$ 倍。一除，这件事就丢了。A 和 B 当初应该留下什么？
 
@@ -117,7 +117,7 @@ r"""
 **Predict before you run on.** Merge the two, that is, add the two numbers. Which $m$ has the result? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="352a197a"
 r"""
 **先猜后算**：合并这两个状态，也就是把这两个数相加。结果的 $m$ 是多少？它的 $\ell$ 比 $1.3679 + 1.1353$ 大还是小？
 """
@@ -136,7 +136,7 @@ print(f"at once: m = 5, l = {state_of_row([1, 2, 3, 5])[1]:.4f}")
 
 # %% [markdown] tags=["en"]
 r"""
-Smaller: the left mantissa was shrunk by $e^{2-5}$ before it was added. The other factor is $e^0 = 1$. This is always so: the larger exponent stays, its side is multiplied by 1, and the other side by something below 1. **No factor exceeds 1**, so merging cannot overflow where the states did not.
+Smaller: the left mantissa was shrunk by $e^{2-5}$ before it was added. The other factor is $e^0 = 1$. This is always so: the larger exponent stays, its side is multiplied by 1, and the other side by at most 1. **No factor exceeds 1**, so merging never makes a term larger.
 
 Write $\oplus$ for this merge.
 
@@ -145,9 +145,9 @@ Write $\oplus$ for this merge.
 Attention needs one thing more: the weighted sum of the values. Keep it *unnormalised*, relative to the same $m$, and call it $\tilde O$. It has $d_v$ entries, and each of them is a mantissa that goes with the exponent $m$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="273ff739"
 r"""
-更小：左边的尾数先乘了 $e^{2-5}$ 才加进来。另一个系数是 $e^0 = 1$。永远如此：较大的指数保留，它那一侧乘 1，另一侧乘一个小于 1 的数。**没有任何系数超过 1**，所以只要原来的状态没有上溢，合并就不会上溢。
+更小：左边的尾数先乘了 $e^{2-5}$ 才加进来。另一个系数是 $e^0 = 1$。永远如此：较大的指数保留，它那一侧乘 1，另一侧最多也只乘 1。**没有任何系数超过 1**，所以合并从不把任何一项变大。
 
 把这种合并记作 $\oplus$。
 
@@ -163,12 +163,12 @@ $$\tilde O = \sum_c e^{x_c - m}\, v_c, \qquad \tilde O \leftarrow e^{m_a - m}\, 
 
 # %% [markdown] tags=["en"]
 r"""
-`utils/states.py` holds this, for many rows at once. Here are the two machines again, now with states. (Lesson 04 computes the same by hand; open the file, it is short.)
+`utils/states.py` holds this, for many rows at once; open it, it is short. Here are the two machines again, now with states.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="77738602"
 r"""
-`utils/states.py` 里就是这些，而且一次处理许多行。下面还是那两台机器，这次用状态。（第 04 课手工算过同样的东西；这个文件很短，可以打开看看。）
+`utils/states.py` 里就是这些，而且一次处理许多行；文件很短，可以打开看看。下面还是那两台机器，这次用状态。
 """
 
 # %%
@@ -185,7 +185,7 @@ r"""
 That is the truth from above. How much must be kept? Count it for 4 queries and $d_v = 8$, once for 10 keys and once for 1000.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="99016d86"
 r"""
 这正是前面的正确结果。一共要保存多少东西？数一数：4 个 query，$d_v = 8$，一次有 10 个 key，一次有 1000 个。
 """
@@ -213,13 +213,13 @@ A softmax alone needs two scalars *for each row*, $m$ and $\ell$ (not two for th
 To see it *exactly*, take whole scores and base 2 instead of base $e$: then all factors are fractions, and Python's `Fraction` rounds nothing.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="bd43df80"
 r"""
 单独的 softmax，*每一行*需要两个标量，$m$ 和 $\ell$（不是整个矩阵两个）。这种形式的注意力，每一行需要*三种*状态：$m$、$\ell$，以及一个有 $d_v$ 个元素的累加器。里面根本没有 key 的个数。
 
 ## 什么顺序都行
 
-**一个 key 就已经是一个状态**：$(s, 1, v)$。每个状态都是由这样的 key 合并出来的，而括号有许多种加法：
+**一个 key 就已经是一个状态**：$(s, 1, v)$。每个状态都是由这样的 key 合并出来的，而加括号的方式有很多种：
 
 - *链*：一个 key 接一个 key，像数据流那样（第 04 课）；
 - *树*：先合并相邻的，再合并一对一对的，像 GPU 的线程那样；
@@ -258,7 +258,7 @@ r"""
 Equal with `==`, all three parts. In floats each merge rounds, and another order rounds differently:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="51b1d44f"
 r"""
 三个部分都用 `==` 比较，全部相等。换成浮点数，每次合并都有舍入，顺序不同，舍入也不同：
 """
@@ -279,26 +279,26 @@ The same real number, different last bits: the sense of “equal” from lesson 
 
 ## The empty block
 
-Causal masks and ragged work leave blocks without a single visible key. Their state must change nothing: it is the zero of our addition. **Predict:** which $(m, \ell)$ would you store? The value must be 0, so $\ell = 0$. And $m$? Try two candidates, $-\infty$ and 0, on a row whose scores are near −800.
+A causal mask, or a machine that got no work, leaves a block without a single visible key. Its state must change nothing: it is the zero of our addition. **Predict:** which $(m, \ell)$ would you store? The value must be 0, so $\ell = 0$. And $m$? Try two candidates, $-\infty$ and 0, on a row whose scores are near −800.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="1c0720ba"
 r"""
 同一个实数，最后几位不同：这就是第 01 课所说的“相等”。
 
 ## 空块
 
-因果掩码和参差不齐的工作量，会留下一个可见的 key 都没有的块。它们的状态合并进来必须什么也不改变：它就是我们这种加法里的零。**先猜后算**：你会存怎样的 $(m, \ell)$？值必须是 0，所以 $\ell = 0$。那么 $m$ 呢？拿 $-\infty$ 和 0 两个候选，在分数接近 −800 的一行上试试。
+因果掩码，或者一台没分到活的机器，都会留下一个可见的 key 都没有的块。它的状态合并进来必须什么也不改变：它就是我们这种加法里的零。**先猜后算**：你会存怎样的 $(m, \ell)$？值必须是 0，所以 $\ell = 0$。那么 $m$ 呢？拿 $-\infty$ 和 0 两个候选，在分数接近 −800 的一行上试试。
 """
 
 # %%
 low = state_of_row([-800.0, -801.0])
 nothing, zero = (-np.inf, 0.0), (0.0, 0.0)
-print("the row itself:", low)
-print("(0, 0) merged: ", plus(zero, low))
-print("(−∞, 0) merged:", plus(nothing, low))
 with np.errstate(invalid="ignore"):
-    print("two empty ones:", plus(nothing, nothing))
+    two_empty = plus(nothing, nothing)
+merged = {"(0, 0)": plus(zero, low), "(−∞, 0)": plus(nothing, low), "two empty": two_empty}
+for name, (m, l) in {"the row": low, **merged}.items():
+    print(f"{name:9}  m = {m:6}, l = {l:.4f}")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -308,7 +308,7 @@ r"""
 With this, the states with finite $m$ and $\ell > 0$, together with the one state $(-\infty, 0, 0)$, form a *commutative monoid*: $\oplus$ is associative and commutative and has an identity. Scores of $+\infty$ or NaN lie outside.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="252969b9"
 r"""
 - $(0, 0)$ 的值是对的，所以代数没有错。但它硬把指数抬到了 0，$e^{-800}$ 下溢，整行就丢了。**只在浮点运算中出错。**
 - $(-\infty, 0)$ 是对的，可是两个空状态相遇时会算 $-\infty - (-\infty)$，得到 NaN。所以要加一条定义：*属于 $m = -\infty$ 的系数就是 0。* `states.merge` 用减 0 代替减 $-\infty$，得到的正是它。
@@ -319,20 +319,21 @@ r"""
 # %%
 nothing = states.identity(1, 1)
 print(states.merge(nothing, nothing))
-print(states.merge(nothing, a) == a, states.merge(a, nothing) == a)
+print(states.merge(nothing, a))
+print(a)
 
 # %% [markdown] tags=["en"]
 r"""
 ## Choose the order
 
-Four keys, scores 1, 2, 3 and a last one that you set. Each box is a state: its $m$, its $\ell$, and below it the value $\ell \cdot e^m$. Each line carries the factor by which a state is multiplied when it is merged. Choose an order and play the merges one by one. Which boxes change with the order, and which never do? Then raise the last score and see which factors shrink.
+Four keys, scores 1, 2, 3 and a last one that you set. Each box is a state: its $m$, its $\ell$, and above it the value $\ell \cdot e^m$. Each line carries the factor by which a state is multiplied when it is merged. Choose an order and play the merges one by one. Which boxes change with the order, and which never do? Then raise the last score and see which factors shrink.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="ebf6c7e7"
 r"""
 ## 选一个顺序
 
-4 个 key，分数是 1、2、3，最后一个由你来定。每个方框是一个状态：里面是 $m$ 和 $\ell$，下面是值 $\ell \cdot e^m$。每条线上写着合并时这个状态要乘的系数。选一个顺序，一步一步地合并。哪些方框随顺序而变，哪些始终不变？再把最后一个分数调大，看哪些系数变小。
+4 个 key，分数是 1、2、3，最后一个由你来定。每个方框是一个状态：里面是 $m$ 和 $\ell$，上面写着值 $\ell \cdot e^m$。每条线上是合并时这个状态要乘的系数。选一个顺序，一步一步地合并。哪些方框随顺序而变，哪些始终不变？再把最后一个分数调大，看哪些系数变小。
 """
 
 # %%
@@ -355,7 +356,7 @@ r"""
 Any reference $c$ may stand for $m$: the factor $e^{-c}$ cancels in $\tilde O / \ell$. Here are five references for the scores 1, 2, 3, 5 with the values 1, 1, 0, 0.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="0de279e2"
 r"""
 *图：一棵由状态组成的树。最下面是各个 key，ℓ 都是 1；每次合并的结果放在它的两个部分上方，m 是两者中较大的，值是两者之和。无论什么顺序，最上面的方框都一样。*
 
@@ -377,18 +378,18 @@ All right until floats give up: too high, and everything underflows; too low, an
 
 <details><summary>Optional: since m is a choice, it need not follow every small rise</summary>
 
-The next cell keeps the old reference until the maximum has risen by more than $\ln 256$. Terms may then be as large as 256, which no float type minds, and most rescales fall away. FlashAttention-4, a kernel for Blackwell GPUs, skips small rescales in this way.
+The next cell keeps the old reference until the maximum has risen by more than $\ln 256$. A term may then be as large as 256, which a sum in `float32` does not mind, and most rescales fall away (the first one only sets the reference). FlashAttention-4, a kernel for Blackwell GPUs, skips small rescales for the same reason.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="dabc3ef2"
 r"""
 在浮点数撑不住之前，全都正确：参照值太高，全部下溢；太低，就上溢。最大值是让每一项都不超过 1 的最低参照值。只有选它，才既不会上溢，又保证至少有一项等于 1。
 
 <details><summary>选读：既然 m 可以选，它就不必跟着每个小小的上升走</summary>
 
-下一个单元格保持旧的参照值，直到最大值上升超过 $\ln 256$ 才更新。这时各项最大可以到 256，哪种浮点类型都不在乎，而大多数重标定（rescale）都省掉了。FlashAttention-4 是为 Blackwell GPU 写的 kernel，它就这样跳过小的重标定。
+下一个单元格保持旧的参照值，直到最大值上升超过 $\ln 256$ 才更新。这时一项最大可以到 256，用 `float32` 求和毫无问题，而大多数重标定（rescale）都省掉了（第一次只是定下参照值）。FlashAttention-4 是为 Blackwell GPU 写的 kernel，出于同样的理由，它也跳过小的重标定。
 
 </details>
 """
@@ -416,7 +417,7 @@ r"""
 $\tilde O$ can be divided at the end, at every merge, or the pair $(m, \ell)$ can be folded into one number $L = m + \ln \ell$, the logarithm of the value:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="35248da3"
 r"""
 ## 同一个状态的三种形式
 
@@ -435,7 +436,7 @@ $$
 """
 
 # %%
-x, w = 30 * rng.normal(size=(4, 20)), rng.normal(size=(20, 8))
+x, w = 2 * rng.normal(size=(4, 20)), rng.normal(size=(20, 8))
 a, b = states.state_of(x[:, :9], w[:9]), states.state_of(x[:, 9:], w[9:])
 
 out, lse = states.finish(states.merge(a, b))
@@ -451,7 +452,7 @@ Read the divisions off the formulas. The first form divides once, at the end. Th
 In the second form a block's output must be multiplied by $\ell$ as well as by the exponential. The mantissa does not come back by itself:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="b94d0e2c"
 r"""
 除法的次数可以从公式里读出来。第一种只在最后除一次。第二种每次合并都要除。第三种从不做除法，但每次合并要多算一个对数和一个指数。在 tile 上循环时用第一种；一个*已经算完*、要发送出去的块，只需要 $(O, L)$：每行 $d_v + 1$ 个数。
 
@@ -469,9 +470,9 @@ r"""
 Two more traps of the third form. **The empty block** is $(O, L) = (0, -\infty)$. With $L = 0$ it would have the value $e^0 = 1$: a phantom key of score 0. **The base**: GPU kernels like to work with $2^x$ and may hand out $L$ in base 2, which is larger by the factor $1 / \ln 2$. Here is the phantom beside a block of $L = -5$, and the two logarithms for the scores 0 and $\ln 3$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5abe254a"
 r"""
-第三种形式还有两个陷阱。**空块**是 $(O, L) = (0, -\infty)$。如果写成 $L = 0$，它的值就是 $e^0 = 1$：凭空多了一个分数为 0 的 key。**底数**也要小心：GPU 的 kernel 喜欢用 $2^x$，给出的 $L$ 可能以 2 为底，它要大 $1 / \ln 2$ 倍。下面把这个凭空多出来的 key 和一个 $L = -5$ 的块放在一起，再对分数 0 和 $\ln 3$ 算出两种对数：
+第三种形式还有两个陷阱。**空块**是 $(O, L) = (0, -\infty)$。如果写成 $L = 0$，它的值就是 $e^0 = 1$：凭空多了一个分数为 0 的 key。**底数**也要小心：GPU 的 kernel 喜欢用 $2^x$，给出的 $L$ 可能以 2 为底，那是自然对数的 $1 / \ln 2$ 倍。下面把这个凭空多出来的 key 和一个 $L = -5$ 的块放在一起，再对分数 0 和 $\ln 3$ 算出两种对数：
 """
 
 # %%
@@ -489,7 +490,7 @@ r"""
 Could a clever program read scores in pieces, be exact, and carry something else? It may store what it likes, but not *less*. Suppose it must be ready for any further key. Offer it one more key with score 0 and value 0, and compare its answers without and with that key: from $O$ and $O' = O\, e^L / (e^L + 1)$ its $L$ can be read off (if $O \neq 0$). So $L$ was in there.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="da54aa1d"
 r"""
 ## 谁也不能存得更少
 
@@ -533,7 +534,7 @@ Each side has one factor, `np.exp(a.m - m)` and `np.exp(b.m - m)`. For `acc` wri
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="997ddef5"
 r"""
 无论一个 kernel 用怎样的 tile、怎样的归约、怎样的流水线：只要它分段读分数，而且结果精确，它就带着一个与 $(O, L)$ 等价的状态。
 
@@ -605,7 +606,7 @@ Its exponent is $L$ and its mantissa 1, so a finished block is a state `(lse, 1,
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="135483aa"
 r"""
 **2 · 来自许多机器的块**（10 分钟）。每台机器发来一个*已经算完*的块 `(out, lse)`：`out` 的形状是 `(rows, d_v)`，`lse` 的形状是 `(rows,)`，用自然对数。写 `merge_all(blocks)`：接受至少有一个块的列表，返回全部 key 的 `(out, lse)`。某一行可能在一些块里、甚至在所有块里都是空的：那里 `out` 是 0，`lse` 是 $-\infty$。
 
@@ -664,7 +665,7 @@ For A: $L = m + \ln \ell$, and `out` is finished already. For B: $2^{L_2} = e^{L
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="38be80e2"
 r"""
 **3 · 两个 kernel，两种约定**（10 分钟）。kernel A 给你 `a = (m, l, out)`：自然底数，`out` 已经除过 `l`。kernel B 给你 `b = (out, lse2)`：已经算完，但对数以 2 为底。形状：`out` 是 `(rows, d_v)`，其余都是 `(rows,)`。没有空行。写 `two_kernels(a, b)`：返回两边所有 key 的 `(out, lse)`，用自然对数。
 
@@ -731,7 +732,7 @@ For c, compare the cell with `==` and the one with the largest differences: whic
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5267417d"
 r"""
 **4 · 判断正误**（5 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -804,7 +805,7 @@ r"""
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3.1: the merge of $(m, \ell)$. M. Rabe, C. Staats, *Self-attention Does Not Need O(n²) Memory* (2021): merging blocks of attention. T. Dao, *FlashAttention-2* (2023), section 3.1: unnormalised output, $L$ kept in place of $m$ and $\ell$.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="2f440127"
 r"""
 ## 本课没有证明什么
 

@@ -79,6 +79,17 @@ def merge_stream_l(a, b):
     return m, alpha * a.l + b.l, alpha[:, None] * a.acc + beta[:, None] * b.acc
 
 
+def merge_exp2(a, b):
+    m = np.maximum(a.m, b.m)
+    alpha, beta = 2.0 ** (a.m - m), 2.0 ** (b.m - m)
+    return m, alpha * a.l + beta * b.l, alpha[:, None] * a.acc + beta[:, None] * b.acc
+
+
+def merge_and_divide(a, b):
+    m, l, acc = merge_by_formula(a, b)
+    return m, l, acc / l[:, None]
+
+
 def merge_upside_down(a, b):
     m = np.maximum(a.m, b.m)
     alpha, beta = np.exp(m - a.m), np.exp(m - b.m)
@@ -210,6 +221,26 @@ def all_one_sum(blocks):
     return out, all_by_states(blocks)[1]
 
 
+def all_exp2(blocks):
+    lse = np.array([b[1] for b in blocks])
+    m = lse.max(axis=0)
+    w = np.exp2(lse - m)
+    out = np.einsum("br,brd->rd", w, np.array([b[0] for b in blocks]))
+    return out / w.sum(axis=0)[:, None], m + np.log2(w.sum(axis=0))
+
+
+def all_overwritten(blocks):
+    for out, lse in blocks:
+        whole = out, lse
+    return whole
+
+
+def all_relative(blocks):
+    lse = np.array([b[1] for b in blocks])
+    m = np.maximum(lse.max(axis=0), -1e300)
+    return all_by_states(blocks)[0], np.log(np.exp(lse - m).sum(axis=0))
+
+
 def all_lse_added(blocks):
     return all_by_states(blocks)[0], np.sum([lse for _, lse in blocks], axis=0)
 
@@ -273,6 +304,12 @@ def kernels_divided_again(a, b):
     return finish_two(a[2] / a[1][:, None], a[0] + np.log(a[1]), b[0], b[1] * np.log(2))
 
 
+def kernels_out_as_acc(a, b):
+    return states.finish(
+        states.merge(states.State(*a), states.from_finished(b[0], b[1] * np.log(2)))
+    )
+
+
 def kernels_multiplied(a, b):
     return finish_two(a[2] * a[1][:, None], a[0] + np.log(a[1]), b[0], b[1] * np.log(2))
 
@@ -295,6 +332,9 @@ WRONG = {
     "merge": {
         "empty_nan": [merge_empty_nan],
         "empty_as_zero": [merge_nan_to_zero],
+        "one_reference_for_all": [
+            merge_with(lambda a, b: np.max([a.m, b.m]) + 0 * a.l),
+        ],
         "zero_as_reference": [
             merge_with(lambda a, b: np.maximum(0, np.maximum(a.m, b.m))),
             merge_with(lambda a, b: 0 * a.l),
@@ -309,6 +349,8 @@ WRONG = {
         "l_unscaled": [merge_l_unscaled],
         "acc_unscaled": [merge_acc_unscaled],
         "new_side_unscaled": [merge_like_a_stream, merge_stream_l],
+        "base_2": [merge_exp2],
+        "result_divided": [merge_and_divide],
         "upside_down": [merge_upside_down],
         "factors_swapped": [merge_crossed],
         "scaled_after_adding": [merge_add_then_scale],
@@ -327,6 +369,9 @@ WRONG = {
         "weighted_by_L": [all_weighted_by_lse],
         "weights_not_divided": [all_not_divided],
         "summed_across_rows": [all_one_sum],
+        "base_2": [all_exp2],
+        "one_block_only": [all_overwritten],
+        "maximum_not_added": [all_relative],
         "lse_added": [all_lse_added],
         "lse_maximum": [all_lse_maximum],
     },
@@ -339,7 +384,7 @@ WRONG = {
         "log2_of_l": [kernels_log2],
         "l_forgotten": [kernels_no_l],
         "log_forgotten": [kernels_no_log],
-        "divided_again": [kernels_divided_again],
+        "divided_again": [kernels_divided_again, kernels_out_as_acc],
         "multiplied_back": [kernels_multiplied],
         "outputs_added": [kernels_mean],
     },

@@ -179,6 +179,15 @@ def merge_in_floats() -> list[Mistake]:
             merged(m=lambda a, b: a.m + b.m),
         ),
         *typical(
+            "one_reference_for_all",
+            FLOATS,
+            say(
+                en="one maximum was taken over all rows. A row far below it underflows: each row has its own m.",
+                zh="所有行共用了一个最大值。远低于它的行会下溢：每一行有自己的 m。",
+            ),
+            merged(m=lambda a, b: np.full_like(a.m, highest(a, b).max())),
+        ),
+        *typical(
             "zero_as_reference",
             FLOATS,
             say(
@@ -263,6 +272,24 @@ def merge_in_algebra() -> list[Mistake]:
                 zh="acc 没有重标定就相加了。它和 l 的指数相同，要乘同样的系数。",
             ),
             merged(acc=plain_acc),
+        ),
+        *typical(
+            "base_2",
+            "algebra",
+            say(
+                en="the factors are powers of 2, but these states count in powers of e. Use np.exp.",
+                zh="系数用了 2 的幂，可这些状态是以 e 为底的。应当用 np.exp。",
+            ),
+            merged(power=np.exp2),
+        ),
+        *typical(
+            "result_divided",
+            "algebra",
+            say(
+                en="acc comes back divided by l. A state keeps it unnormalised: the division comes at the very end.",
+                zh="返回的 acc 已经除了 l。状态里的 acc 不归一化：除法留到最后。",
+            ),
+            lambda a, b: (lambda m, l, acc: (m, l, acc / l[:, None]))(*merged()(a, b)),
         ),
         *typical(
             "upside_down",
@@ -511,6 +538,13 @@ def all_in_algebra() -> list[Mistake]:
         w = np.exp(lses - lses.max())
         return (w[..., None] * outs).sum(axis=0) / w.sum(axis=1).sum()
 
+    def scaled_logs(blocks, before, after):
+        out, lse = right_all([(out, before * lse) for out, lse in blocks])
+        return out, after * lse
+
+    def relative(blocks):
+        return right_all(blocks)[1] - safe(stacked(blocks)[1].max(axis=0))
+
     def by_l(blocks):
         outs, lses = stacked(blocks)
         return (lses[..., None] * outs).sum(axis=0) / lses.sum(axis=0)[:, None]
@@ -580,6 +614,36 @@ def all_in_algebra() -> list[Mistake]:
                 zh="权重除以了所有行的总和。每一行要用它自己在各块上的和。",
             ),
             lambda blocks: (across_rows(blocks), WRONG_LSE["right"](blocks)),
+        ),
+        *typical(
+            "base_2",
+            "algebra",
+            say(
+                en="the weights are powers of 2, but these L are natural logarithms. Use np.exp and np.log.",
+                zh="权重用了 2 的幂，可这些 L 是自然对数。应当用 np.exp 和 np.log。",
+            ),
+            lambda blocks: scaled_logs(blocks, LN2, 1 / LN2),
+            lambda blocks: scaled_logs(blocks, LN2, 1),
+            lambda blocks: (scaled_logs(blocks, LN2, 1)[0], right_all(blocks)[1]),
+        ),
+        *typical(
+            "one_block_only",
+            "algebra",
+            say(
+                en="this is one of the blocks alone. Does the loop overwrite its result?",
+                zh="这只是其中一个块。循环是不是把结果覆盖了？",
+            ),
+            lambda blocks: blocks[0],
+            lambda blocks: blocks[-1],
+        ),
+        *typical(
+            "maximum_not_added",
+            "algebra",
+            say(
+                en="L is relative to the largest L: that was subtracted before exp and must be added after log.",
+                zh="L 还是相对于最大的 L 的：exp 之前减去了它，log 之后要加回来。",
+            ),
+            lambda blocks: (right_all(blocks)[0], relative(blocks)),
         ),
         *typical(
             "lse_added",
@@ -765,8 +829,8 @@ def kernels_in_algebra() -> list[Mistake]:
             "divided_again",
             "algebra",
             say(
-                en="A's out was divided by l once more. It is normalised already.",
-                zh="A 的 out 又除了一次 l。它已经归一化了。",
+                en="A's out was divided by l once more, or taken for an acc. It is normalised already: acc = l · out.",
+                zh="A 的 out 又除了一次 l，或者被当成了 acc。它已经归一化了：acc = l · out。",
             ),
             converted(out_a=lambda out, l: out / l),
         ),
