@@ -309,16 +309,16 @@ r"""
 
 Does it take online softmax to avoid storing $S$? **Predict before you run on:** is there an exact way without it that stores no more than one tile of scores?
 
-To count arithmetic as well, every matrix product below goes through `product`. One `walk()` is one pass over $K$.
+To count arithmetic as well, every matrix product below goes through `product`. `walk()` hands out the tiles of scores one after another, each with its columns; one `walk()` is one pass over $K$.
 """
 
-# %% [markdown] tags=["zh"] en="e4e15a90"
+# %% [markdown] tags=["zh"] en="e02031c4"
 r"""
 ## 三遍、两遍、一遍
 
 要想不存 $S$，非得用在线 softmax 吗？**先猜后算**：有没有不用它的精确算法，也最多只存一个分数 tile？
 
-为了把计算量也数出来，下面每个矩阵乘积都经过 `product`。一次 `walk()` 就是把 $K$ 走一遍。
+为了把计算量也数出来，下面每个矩阵乘积都经过 `product`。`walk()` 把分数 tile 连同它的列一个一个交出来；一次 `walk()` 就是把 $K$ 走一遍。
 """
 
 # %%
@@ -462,12 +462,12 @@ print(naive.traffic - ours.traffic == 4 * n * n * 4)  # four passes, 4 bytes a n
 
 # %% [markdown] tags=["en"]
 r"""
-Exactly the four passes over an $N \times N$ matrix, nothing more. But the comparison flatters. A naive version with unlimited room on chip would read $Q$, $K$ and $V$ once:
+Exactly the four passes over an $N \times N$ matrix, nothing more. But the comparison flatters: it lets naive attention read $K$ and $V$ again and again as well. An idealised naive version reads each operand of each of its three lines once:
 """
 
-# %% [markdown] tags=["zh"] en="8212e40b"
+# %% [markdown] tags=["zh"] en="9e5bdf6c"
 r"""
-差的正是在 $N \times N$ 矩阵上走的那四遍，一点不多。不过这样比是占了便宜的。假如片上空间无限大，朴素版本只需把 $Q$、$K$、$V$ 各读一次：
+差的正是在 $N \times N$ 矩阵上走的那四遍，一点不多。不过这样比是占了便宜的：它让朴素注意力也一遍遍重读 $K$ 和 $V$。理想化的朴素版本只有三行，每一行的每个操作数只读一次：
 """
 
 
@@ -495,19 +495,40 @@ r"""
 """
 
 # %%
+ideal = Memory(dtype="float16")
+idealised(q, k, v, ideal)
 for b_r in (8, 16, 32, 64, 128):
-    flops, memory = 0, Memory(dtype="float16")
+    memory = Memory(dtype="float16")
     flash(q, k, v, b_r, 16, memory, update)
     k_and_v = memory.read["K"] + memory.read["V"]
     assert k_and_v == 2 * (2 * n * n * d // b_r)  # 2 bytes a number
-    half_ideal = Memory(dtype="float16")
-    idealised(q, k, v, half_ideal)
-    ratio, intensity = half_ideal.traffic / memory.traffic, 4 * n * n * d / k_and_v
+    ratio = ideal.traffic / memory.traffic
+    intensity = 4 * n * n * d / k_and_v  # the ladder's last line: 4N²d FLOPs
     print(f"B_r {b_r:3}: naive/flash {ratio:.2f}, {intensity:3.0f} FLOPs for a byte of K and V")
 
 # %% [markdown] tags=["en"]
 r"""
-With 2-byte numbers a pair of tiles $K_j$, $V_j$ costs $4 B_c d$ bytes and feeds $4 B_r B_c d$ FLOPs: **$B_r$ is the FLOPs per byte.** The height of the query tile is the knob of the whole algorithm, and room on chip is what limits it. The traffic of $K$ and $V$ stays quadratic in $N$, as the arithmetic does; only what is *stored* in slow memory has become linear.
+With 2-byte numbers a pair of tiles $K_j$, $V_j$ costs $4 B_c d$ bytes and feeds $4 B_r B_c d$ FLOPs: **$B_r$ is the FLOPs per byte.** The height of the query tile is the knob of the whole algorithm, and room on chip is what limits it.
+
+How does all this grow with $N$, at a fixed tile size? **Predict before you run on:** what happens to the room on chip and to the traffic when $N$ doubles?
+"""
+
+# %% [markdown] tags=["zh"] en="d834d02b"
+r"""
+每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是每字节的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。
+
+tile 大小不变时，这一切怎样随 $N$ 增长？**先猜后算**：$N$ 加倍，片上要的空间和访存量各会怎样？
+"""
+
+# %%
+for length in (128, 256, 512, 1024):
+    memory = Memory()
+    flash(*rng.standard_normal((3, length, d)), 64, 16, memory, update)
+    print(f"N {length:4}: on chip {memory.peak:,} bytes at most, moved {memory.traffic:10,}")
+
+# %% [markdown] tags=["en"]
+r"""
+The room on chip stays the same, and no array of $N^2$ numbers exists anywhere. But with each doubling of $N$ the traffic grows by a factor that approaches 4: that of $K$ and $V$ stays quadratic in $N$, as the arithmetic does. Only what is *stored* is linear.
 
 ## The film, and a saboteur
 
@@ -520,9 +541,9 @@ Step through the loop. Lit is what is on chip; each row's output so far is compa
 **Predict first:** in which row, and in which step, will each output leave the truth? Row 0 has rising tile maxima, row 1 has scores near −800, row 2 has scores of at most 0, row 3 starts with its largest score.
 """
 
-# %% [markdown] tags=["zh"] en="b598da01"
+# %% [markdown] tags=["zh"] en="c884afc6"
 r"""
-每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是每字节的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。$K$ 和 $V$ 的访存量仍是 $N$ 的平方级，计算量也是；变成线性的，只有慢速内存里*存*的东西。
+片上空间不变，任何地方都没有 $N^2$ 个数的数组。可是 $N$ 每加倍一次，访存量增大的倍数就更接近 4：$K$ 和 $V$ 的那部分仍是 $N$ 的平方级，计算量也是。只有*存*下来的东西是线性的。
 
 ## 影片，和一个破坏者
 
@@ -576,18 +597,34 @@ show(frame, controls(), alt())
 r"""
 *Picture: Q on the left, Kᵀ and Vᵀ above and below, O on the right, all in slow memory; what is lit is on chip. Where they meet stands the only tile of scores that exists. Below, the state of the two rows, m, ℓ and Õ, with Õ/ℓ and the truth so far; to the right, a dot for the first entry of each row's output after every step, inside a ring where the truth is. A cross is a wrong output, with its value beside it.*
 
-Without α, a row goes wrong when its maximum rises: row 0 in its second tile. Row 3, whose first score is its largest, never does. With tiles normalised each new tile pushes the output away. And $m_0 = 0$ is right in three rows of four: its algebra is right and only the floats fail, when every $e^{s - 0}$ underflows to 0 and the output is $0/0$. A test with ordinary scores never finds it.
+Without α, a row goes wrong when its maximum rises: row 0 in its second tile. Row 3, whose first score is its largest, never does. With tiles normalised every row is wrong from its second tile on. And $m_0 = 0$ is right in three rows of four: in row 1 every $e^{s - 0}$ underflows to 0, and the output is $0/0$. A test with ordinary scores never finds it.
+
+Is that wrong algebra, or only the floats? Fractions tell. The update of lesson 05 in base 2, without any rounding, with scores near −2000:
 """
 
-# %% [markdown] tags=["zh"] en="4f02e894"
+# %% [markdown] tags=["zh"] en="f30d11f2"
 r"""
 *图：左边是 Q，上下是 Kᵀ 和 Vᵀ，右边是 O，都在慢速内存里；亮着的在片上。它们相交处是唯一存在的那个分数 tile。下面是当前两行的状态 m、ℓ、Õ，以及 Õ/ℓ 和到目前为止的真值；右边，每一步之后每行输出的第一个元素画成一个点，真值画成一个圈。叉表示输出错了，旁边写着它的值。*
 
-没有 α，一行在最大值升高时出错：第 0 行在第二个 tile 就错了。第 3 行的第一个分数就是最大的，所以一直不错。各 tile 归一化时，每来一个新 tile 都把输出推得更远。而 $m_0 = 0$ 在四行里对了三行：它的代数没有错，错的只是浮点数，即所有 $e^{s - 0}$ 都下溢成 0，输出变成 $0/0$。用平常的分数来测试，永远发现不了它。
+没有 α，一行在最大值升高时出错：第 0 行在第二个 tile 就错了。第 3 行的第一个分数就是最大的，所以一直不错。各 tile 归一化时，每一行从第二个 tile 起都是错的。而 $m_0 = 0$ 在四行里对了三行：第 1 行的所有 $e^{s - 0}$ 都下溢成 0，输出变成 $0/0$。用平常的分数来测试，永远发现不了它。
+
+这是代数错了，还是只有浮点数错了？换成有理数算一遍就知道了。下面用第 05 课的更新，以 2 为底，没有任何舍入，分数在 −2000 附近：
 """
+
+# %%
+from utils import states
+
+low, ends = np.array([[-2000, -2001, -1999, -2002]]), np.array([[1], [1], [0], [0]])
+for start in (-np.inf, 0):
+    exact = State(np.array([start]), *identity(1, 1, dtype=object)[1:])
+    for cols in tiles(4, 2):
+        exact = states.update(exact, low[:, cols], ends[cols], exp=states.exact_exp2)
+    print(f"m_0 = {start}: the output is exactly {states.output(exact)[0, 0]}")
 
 # %% [markdown] tags=["en"]
 r"""
+The same fraction: either start is right algebra, and $-\infty$ is the one that floats survive. The checks below say which kind of mistake they found.
+
 ## Exercises
 
 Exercise 1 stands above. Nothing depends on any of these either.
@@ -613,8 +650,10 @@ $\ln(\ell\, e^m) = m + \ln \ell$. Computing $e^m$ would overflow.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="22d5dc46"
+# %% [markdown] tags=["zh"] en="83ecad66"
 r"""
+结果是同一个有理数：两种起点，代数都对；而能让浮点数不出事的是 $-\infty$。下面的检查会说明发现的是哪一种错误。
+
 ## 练习
 
 练习 1 在上面。这些练习同样可以跳过。
@@ -716,12 +755,12 @@ check.scaled(scaled)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Break it** (15 minutes). Six black boxes, `check.BOXES["a"]` to `check.BOXES["f"]`, should each return `softmax(s) @ v`, a number, for one row of scores `s`, one value a key `v` and tiles of `tile` keys. Each is sabotaged in another way. For each supply an input `(s, v, tile)` that exposes it: two lists and a whole number. One box is exact algebra that only floats expose. Numbers may be as large as $10^6$. An honest input to start from:
+**4 · Break it** (15 minutes). Six black boxes, `check.BOXES["a"]` to `check.BOXES["f"]`, should each return `softmax(s) @ v`, a number, for one row of scores `s`, one value a key `v` and tiles of `tile` keys. Each is sabotaged in another way. For each supply an input `(s, v, tile)` that exposes it: two lists and a whole number. One box is exact algebra that only floats expose. Numbers may be as large as $10^6$. A harmless input to start from:
 """
 
-# %% [markdown] tags=["zh"] en="f78dfa22"
+# %% [markdown] tags=["zh"] en="6678a776"
 r"""
-**4 · 把它弄坏**（15 分钟）。有六个黑盒，`check.BOXES["a"]` 到 `check.BOXES["f"]`：给定一行分数 `s`、每个 key 一个值 `v`，以及每块 `tile` 个 key，每个黑盒都应当返回 `softmax(s) @ v`，一个数。但每个都被动了不同的手脚。请给每个黑盒提供一组能让它露馅的输入 `(s, v, tile)`：两个列表和一个整数。其中有一个代数完全正确，只有浮点数能让它露馅。数最大可以到 $10^6$。先看一组平平无奇的输入：
+**4 · 逼它露馅**（15 分钟）。有六个黑盒，`check.BOXES["a"]` 到 `check.BOXES["f"]`：给定一行分数 `s`、每个 key 一个值 `v`，以及每块 `tile` 个 key，每个黑盒都应当返回 `softmax(s) @ v`，一个数。但每个都被动了不同的手脚。请给每个黑盒提供一组能让它露馅的输入 `(s, v, tile)`：两个列表和一个整数。其中有一个代数完全正确，只有浮点数能让它露馅。数最大可以到 $10^6$。先看一组平平无奇的输入：
 """
 
 # %%
@@ -801,7 +840,7 @@ r"""
 
 - **a**: Exact attention without storing $S$ is possible only with online softmax.
 - **b**: FlashAttention is an approximation of attention.
-- **c**: Doubling $B_r$ halves the traffic of $K$ and $V$.
+- **c**: If the tiles fit evenly before and after, doubling $B_r$ halves the traffic of $K$ and $V$.
 - **d**: FlashAttention makes the arithmetic linear in $N$.
 - **e**: A loop that agrees with naive attention on random data is right.
 
@@ -813,7 +852,7 @@ For a and d, read the table of the ladder again.
 
 <details><summary>Hint 2</summary>
 
-For c, count the query tiles: each reads all of $K$ and $V$. (Take $B_r$ to divide $N$, before and after.)
+For c, count the query tiles: each reads all of $K$ and $V$.
 
 </details>
 
@@ -824,13 +863,13 @@ For e, remember the sabotage that only row 1 of the film exposed.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="6767300d"
+# %% [markdown] tags=["zh"] en="585bbe9b"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
 - **a**：要精确计算注意力又不存 $S$，只能用在线 softmax。
 - **b**：FlashAttention 是注意力的一种近似。
-- **c**：$B_r$ 加倍，$K$ 和 $V$ 的访存量减半。
+- **c**：只要加倍前后都没有尾块，$B_r$ 加倍，$K$ 和 $V$ 的访存量就减半。
 - **d**：FlashAttention 让计算量变成 $N$ 的线性函数。
 - **e**：在随机数据上与朴素注意力一致的循环，就是正确的。
 
@@ -842,7 +881,7 @@ a 和 d：再看一遍比较三种走法的那张表。
 
 <details><summary>提示 2</summary>
 
-c：数一数 query tile，每个都要读完整个 $K$ 和 $V$。（设 $B_r$ 加倍前后都整除 $N$。）
+c：数一数 query tile，每个都要读完整个 $K$ 和 $V$。
 
 </details>
 
@@ -888,14 +927,15 @@ r"""
 - $8N^2d$, $6N^2d$, $4N^2d$ with $K$ read three times, twice, once: the table of the ladder.
 - The difference to naive attention on the same tiles is $4N^2$ numbers: the cell that printed `True`.
 - Flash can move more than an idealised naive, and $B_r$ decides: the 0.59, and the table below it.
-- What each sabotage breaks, and what it leaves right: the film, and exercise 4.
+- On chip constant in $N$, traffic quadratic: the table of four lengths.
+- What each sabotage breaks, and what it leaves right: the film, the cell with fractions, exercise 4.
 
 </details>
 
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3. T. Dao, *FlashAttention-2* (2023), Algorithm 1: this loop. M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018).
 """
 
-# %% [markdown] tags=["zh"] en="eab8fe42"
+# %% [markdown] tags=["zh"] en="619a587c"
 r"""
 ## 本课没有证明什么
 
@@ -921,7 +961,8 @@ r"""
 - $8N^2d$、$6N^2d$、$4N^2d$，$K$ 分别读三遍、两遍、一遍：比较三种走法的那张表。
 - 与同样 tile 的朴素注意力相差 $4N^2$ 个数：打印出 `True` 的单元格。
 - flash 可能比理想化的朴素版本搬得更多，这由 $B_r$ 决定：0.59，以及它下面的表。
-- 每种破坏弄坏什么、又留下什么是对的：影片和练习 4。
+- 片上空间不随 $N$ 变，访存量按平方增长：四种长度的那张表。
+- 每种破坏弄坏什么、又留下什么是对的：影片、用有理数的单元格和练习 4。
 
 </details>
 

@@ -74,7 +74,20 @@ def box_f(s, v, tile):
     return run(turn, s, v, tile)
 
 
-BOXES = {"a": box_a, "b": box_b, "c": box_c, "d": box_d, "e": box_e, "f": box_f}
+def sealed(box: Callable) -> Callable:
+    """Return the box as a learner uses it: lists will do, and 0 / 0 is NaN without a warning."""
+
+    def call(s, v, tile):
+        with np.errstate(all="ignore"):
+            return float(box(np.asarray(s, float), np.asarray(v, float), tile))
+
+    return call
+
+
+BOXES = {
+    name: sealed(box)
+    for name, box in zip("abcdef", (box_a, box_b, box_c, box_d, box_e, box_f), strict=True)
+}
 
 
 def secrets() -> dict[str, str]:
@@ -105,8 +118,7 @@ def verdict(box: str, attempt) -> str:
         return fault
     s, v, tile = (np.asarray(attempt[0], float), np.asarray(attempt[1], float), int(attempt[2]))
     right = truth(s, v)
-    with np.errstate(all="ignore"):
-        gap = abs(BOXES[box](s, v, tile) - right)
+    gap = abs(BOXES[box](s, v, tile) - right)
     if not gap <= 1e-6 * max(1.0, np.abs(v).max()):  # NaN is exposed as well
         return "exposed"
     return why_unsuspected(s, v, tile)
