@@ -87,7 +87,9 @@ def scaled_acc(a, b, alpha_a, alpha_b):
 def finished(attempt, a, b):
     """What does not depend on the choice of m: (O, L) of the state that attempt(a, b) returns."""
     got = attempt(a, b)
-    return finish(State(*got)) if isinstance(got, tuple | list) and len(got) == 3 else got
+    if not isinstance(got, tuple | list) or len(got) != 3:
+        return got
+    return finish(State(*map(np.asarray, got)))
 
 
 @exercise
@@ -95,6 +97,7 @@ def merge() -> Exercise:
     """merge(a, b): the state of the keys of both, compared by its O and L."""
 
     def case(a: list, b: list, d_v: int, says: str, kind: str = "algebra") -> Case:
+        says += say(en=" (expected and got: O and L)", zh="（应得和实得：O 和 L）")
         return case_of(lambda parts: tuple(state_of(*p) for p in parts), [a, b], d_v, says, kind)
 
     none = [-INF, -INF]
