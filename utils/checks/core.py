@@ -152,7 +152,7 @@ def try_case(name: str, exercise: Exercise, case: Case, attempt) -> Result | Non
         lines.append(f"  {say(en='Likely mistake', zh='可能的错误')}: {mistake.says}")
     elif case.otherwise or got is None:
         lines.append(f"  {case.otherwise or returned_nothing(error)}")
-    kind = mistake.kind if mistake else case.kind
+    kind = mistake.kind if mistake else "" if error else case.kind  # a crash tells no kind
     lines.append(f"  {kind_of(kind)}")
     message = "\n".join(line for line in lines if line.strip())
     return Result("failed", message, mistake.key if mistake else "", kind)

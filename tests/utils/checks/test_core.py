@@ -65,6 +65,11 @@ def test_what_the_learner_raised_is_shown_with_their_line_and_none_of_ours():
     assert result.mistake == "raises"
 
 
+def test_a_crash_that_nothing_explains_is_not_called_algebra():
+    result = DOUBLE.examine(lambda x: undefined_name)  # noqa: F821
+    assert "NameError" in result.message and "algebra" not in result.message
+
+
 def test_returning_nothing_is_named():
     assert "None" in DOUBLE.examine(lambda x: None).message
 
