@@ -232,7 +232,7 @@ $$\ell \leftarrow \alpha\,\ell + \textstyle\sum \tilde P, \qquad \tilde O \lefta
 r"""
 $\tilde m$ is the maximum of each row of the tile. The first turn works by itself: $m = -\infty$ gives $\alpha = 0$, so nothing old remains.
 
-**Exercise 1 · The inner loop** (15 minutes). This is the heart of FlashAttention; write it before you read it in the next section. `inner_loop(q_i, k, v, b_c)` walks over tiles of `b_c` keys and returns `m` of shape `(rows,)`, `l` of shape `(rows,)` and `acc` of shape `(rows, d_v)`; `acc` is not divided by `l`. The scale is 1. Use `tiles` and NumPy, but none of the functions on states. Nothing later depends on any exercise; you may skip it.
+**Exercise 1 · The inner loop** (15 minutes). This is the heart of FlashAttention; write it before you read it in the next section. `inner_loop(q_i, k, v, b_c)` walks over tiles of `b_c` keys and returns `m` of shape `(rows,)`, `l` of shape `(rows,)` and `acc` of shape `(rows, d_v)`; `acc` is not divided by `l`. The scale is 1. The check compares `acc / l` and `m + np.log(l)`. Use `tiles` and NumPy, but none of the functions on states. Nothing later depends on any exercise; you may skip it.
 
 <details><summary>Hint 1</summary>
 
@@ -253,11 +253,11 @@ The last lines of a turn: `l = alpha * l + p.sum(axis=1)`, then `acc = alpha[:, 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="d5283f2c"
+# %% [markdown] tags=["zh"] en="8a3aa96d"
 r"""
 $\tilde m$ 是这个 tile 每一行的最大值。第一轮不用特殊处理：$m = -\infty$ 使 $\alpha = 0$，旧的东西一点不留。
 
-**练习 1 · 内层循环**（15 分钟）。这是 FlashAttention 的心脏；先自己写，下一节再看答案。`inner_loop(q_i, k, v, b_c)` 依次走过每块 `b_c` 个 key 的 tile，返回形状 `(rows,)` 的 `m`、形状 `(rows,)` 的 `l` 和形状 `(rows, d_v)` 的 `acc`；`acc` 不除以 `l`。缩放因子取 1。可以用 `tiles` 和 NumPy，但不要用处理状态的那些函数。后面的内容不依赖任何练习，可以跳过。
+**练习 1 · 内层循环**（15 分钟）。这是 FlashAttention 的心脏；先自己写，下一节再看答案。`inner_loop(q_i, k, v, b_c)` 依次走过每块 `b_c` 个 key 的 tile，返回形状 `(rows,)` 的 `m`、形状 `(rows,)` 的 `l` 和形状 `(rows, d_v)` 的 `acc`；`acc` 不除以 `l`。缩放因子取 1。检查时比较的是 `acc / l` 和 `m + np.log(l)`。可以用 `tiles` 和 NumPy，但不要用处理状态的那些函数。后面的内容不依赖任何练习，可以跳过。
 
 <details><summary>提示 1</summary>
 

@@ -177,15 +177,30 @@ WRONG = {
         "last_tile_only": [
             inner((L, "l = p.sum(axis=1)"), (ACC, "acc = p @ v[c : c + b_c]")),
         ],
+        "first_tile_only": [inner(("m = m_new\n", "m = m_new\n        return m, l, acc\n"))],
+        "l_before_m": [inner(("return m, l, acc", "return l, m, acc"))],
+        "scaled_anyway": [
+            inner(("c : c + b_c].T\n", "c : c + b_c].T / np.sqrt(k.shape[1])\n")),
+        ],
         "m_not_carried": [inner(("        m = m_new\n", ""))],
         "tail_dropped": [inner(("range(0, len(k), b_c)", "range(0, len(k) - b_c + 1, b_c)"))],
         "wrong_axis": [inner((MAXIMUM, "np.maximum(m, s.max(axis=0))"))],
         "axis_kept": [
             inner(("return m, l, acc", "return m.reshape(-1, 1), l.reshape(-1, 1), acc")),
         ],
+        "": [
+            inner(("return m, l, acc", "pass")),
+            inner((L, "l = alpha * l + p.sum()")),
+            inner((ACC, "acc = alpha[:, None] * acc + p @ v[:b_c]")),
+            inner((ACC, "acc = alpha * acc + p @ v[c : c + b_c]")),
+            inner((P, "p = np.exp(s - m_new)")),
+        ],
         "one_maximum_for_all": [inner((MAXIMUM, "np.maximum(m, s.max())"))],
         "tile_reference": [inner((MAXIMUM, "s.max(axis=1)"))],
-        "starts_at_zero": [inner(("np.full(len(q_i), -np.inf)", "np.zeros(len(q_i))"))],
+        "starts_at_zero": [
+            inner(("np.full(len(q_i), -np.inf)", "np.zeros(len(q_i))")),
+            inner(("np.full(len(q_i), -np.inf)", "np.full(len(q_i), -100.0)")),
+        ],
     },
     "finish": {
         "not_divided": [lambda m, l, acc: (acc, m + np.log(l))],
@@ -208,6 +223,12 @@ WRONG = {
             scale(("scale * (q_i @ k[cols].T)", "q_i @ k[cols].T")),
         ],
         "scale_twice": [scale(("scale * (q_i @ k[cols].T)", "scale * (scale * q_i @ k[cols].T)"))],
+        "scale_every_turn": [
+            scale(("s = scale * (q_i @ k[cols].T)", "q_i = scale * q_i; s = q_i @ k[cols].T"))
+        ],
+        "scale_not_used": [
+            scale(("scale * (q_i @ k[cols].T)", "q_i @ k[cols].T / np.sqrt(q_i.shape[1])"))
+        ],
         "divided_by_scale": [scale(("scale * (q_i @ k[cols].T)", "(q_i @ k[cols].T) / scale"))],
         "scale_on_output": [
             scale(

@@ -7,6 +7,7 @@ import numpy as np
 from utils.attention import naive_attention
 from utils.checks.broken_loops import BOXES, score, verdict  # noqa: F401, the lesson calls score
 from utils.checks.core import Case, Exercise, Mistake, exercise
+from utils.checks.loop_mistakes import float_mistakes, loop_mistakes, right, walk
 from utils.language import say
 from utils.tiles import tiles
 
@@ -25,40 +26,6 @@ def with_scores(scores) -> tuple[np.ndarray, np.ndarray]:
     return np.eye(len(scores)), scores.T.copy()
 
 
-def walk(q_i, k, v, b_c: int, turn: Callable, *, start=-INF, stop=None):
-    """The loop with one thing to get wrong: turn(m, l, acc, s, v_j) gives the next m, l, acc."""
-    rows = len(q_i)
-    m, l, acc = np.full(rows, start), np.zeros(rows), np.zeros((rows, v.shape[1]))
-    for cols in tiles(len(k) if stop is None else stop, b_c):
-        m, l, acc = turn(m, l, acc, q_i @ k[cols].T, v[cols])
-    return m, l, acc
-
-
-def right(m, l, acc, s, v_j):
-    m_new = np.maximum(m, s.max(axis=1))
-    alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
-    return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
-
-
-def turn_with(l: Callable, acc: Callable, alpha: Callable = lambda m, m_new: m - m_new):
-    """A turn whose l and acc are l(a, l, p) and acc(a, acc, p, v), a = e^alpha(m, m_new)."""
-
-    def turn(m, old_l, old_acc, s, v_j):
-        m_new = np.maximum(m, s.max(axis=1))
-        a, p = np.exp(alpha(m, m_new)), np.exp(s - m_new[:, None])
-        return m_new, l(a, old_l, p), acc(a[:, None], old_acc, p, v_j)
-
-    return turn
-
-
-def right_l(a, l, p):
-    return a * l + p.sum(axis=1)
-
-
-def right_acc(a, acc, p, v):
-    return a * acc + p @ v
-
-
 def output_and_lse(attempt, *args):
     """Use an attempt: any state that means the same O and L is right, whatever its m."""
     state = attempt(*args)
@@ -72,19 +39,19 @@ def output_and_lse(attempt, *args):
 def inner_loop() -> Exercise:
     """inner_loop(q_i, k, v, b_c): m, l and acc of a query tile after all its key tiles."""
     compared = say(
-        en="Compared are acc / l and m + ln l, not m, l and acc themselves.",
-        zh="比较的是 acc / l 和 m + ln l，而不是 m、l、acc 本身。",
+        en="compared are acc / l and m + ln l",
+        zh="比较的是 acc / l 和 m + ln l",
     )
 
     def case(scores, b_c: int, says: str, kind: str = "algebra", d_v: int = 3) -> Case:
         q_i, k = with_scores(scores)
         v = values(len(k), d_v)
         expected = naive_attention(q_i, k, v, scale=1)
-        return Case(says, (q_i, k, v, b_c), expected, kind, 1e-9, compared)
+        return Case(f"{says}; {compared}", (q_i, k, v, b_c), expected, kind, 1e-9)
 
     three = [[1, 2, 0, 3, 3, 1, 2], [4, 0, 1, 1, 5, 2, 0], [0, 1, 2, 2, 1, 0, 3]]
     apart = [[900, 899, 901, 900], [-900, -901, -899, -900]]
-    low = [[-800, -801, -802, -800], [-799, -800, -801, -803]]
+    low = [[-2000, -2001, -2002, -2000], [-1999, -2000, -2001, -2003]]
     return Exercise(
         use=output_and_lse,
         cases=[
@@ -100,7 +67,7 @@ def inner_loop() -> Exercise:
                 say(en="all keys in one tile", zh="所有 key 在一个 tile 里"),
             ),
             case(three, 3, say(en="three tiles, the last ragged", zh="三个 tile，最后是尾块")),
-            case(low, 2, say(en="all scores near -800", zh="所有分数都在 -800 附近"), "floats"),
+            case(low, 2, say(en="all scores near -2000", zh="所有分数都在 -2000 附近"), "floats"),
             case(
                 [[-900, -901, 0, 1, 900, 899]],
                 2,
@@ -121,248 +88,8 @@ def inner_loop() -> Exercise:
             ),
             case(apart, 2, say(en="rows far apart", zh="两行相差悬殊"), "floats"),
         ],
-        mistakes=[*loop_float_mistakes(), *loop_mistakes()],
+        mistakes=[*float_mistakes(), *loop_mistakes()],
     )
-
-
-def loop_mistakes() -> list[Mistake]:
-    """Wrong algebra in the inner loop."""
-
-    def of(key: str, says: str, *models: Callable) -> list[Mistake]:
-        return [Mistake(key, "algebra", model, says) for model in models]
-
-    def walked(turn: Callable, **how) -> Callable:
-        return lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, turn, **how)
-
-    def inverse(m, m_new):
-        return np.where(m == -INF, 0, m_new - m)
-
-    def one_at_first(m, m_new):  # a learner who shields the first turn from −∞
-        return np.where(m == -INF, 0, m - m_new)
-
-    def late_l(a, l, p):
-        return a * (l + p.sum(axis=1))
-
-    def late_acc(a, acc, p, v):
-        return a * (acc + p @ v)
-
-    def old_m(m, l, acc, s, v_j):
-        m_new, _, acc = right(m, l, acc, s, v_j)
-        return m_new, np.exp(m - m_new) * l + np.exp(s - m[:, None]).sum(axis=1), acc
-
-    def old_m_everywhere(m, l, acc, s, v_j):
-        m_new, p = np.maximum(m, s.max(axis=1)), np.exp(s - m[:, None])
-        alpha = np.exp(m - m_new)
-        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
-
-    def divided(m, l, acc, s, v_j):
-        m, l, acc = right(m, l, acc, s, v_j)
-        return m, l, acc / l[:, None]
-
-    def by_tile(m, l, acc, s, v_j):
-        m_new, p = np.maximum(m, s.max(axis=1)), np.exp(s - s.max(axis=1)[:, None])
-        alpha = np.exp(m - m_new)
-        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
-
-    def wrong_axis(m, l, acc, s, v_j):
-        m_new = np.maximum(m, s.max(axis=0))
-        alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
-        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
-
-    def kept_axes(q_i, k, v, b_c):
-        m, l, acc = walk(q_i, k, v, b_c, right)
-        return m[:, None], l[:, None], acc
-
-    def divided_at_end(q_i, k, v, b_c):
-        m, l, acc = walk(q_i, k, v, b_c, right)
-        return m, l, acc / l[:, None]
-
-    def last_tile(m, l, acc, s, v_j):
-        return right(m, 0 * l, 0 * acc, s, v_j)
-
-    def forgotten_m(m, l, acc, s, v_j):
-        return (m, *right(m, l, acc, s, v_j)[1:])
-
-    def whole_tiles(q_i, k, v, b_c):
-        return walk(q_i, k, v, b_c, right, stop=len(k) // b_c * b_c)
-
-    return [
-        *of(
-            "acc_not_rescaled",
-            say(
-                en="Õ (acc) is not rescaled: when m rises, the old output must shrink by α as ℓ does.",
-                zh="Õ（acc）没有重标定：m 升高时，旧的输出要和 ℓ 一样乘 α 缩小。",
-            ),
-            walked(turn_with(right_l, lambda a, acc, p, v: acc + p @ v)),
-        ),
-        *of(
-            "l_not_rescaled",
-            say(
-                en="ℓ is not rescaled: its old terms were relative to the old maximum, so multiply it by α.",
-                zh="ℓ 没有重标定：旧的各项是相对于旧最大值的，要乘 α。",
-            ),
-            walked(turn_with(lambda a, l, p: l + p.sum(axis=1), right_acc)),
-        ),
-        *of(
-            "nothing_rescaled",
-            say(
-                en="neither ℓ nor Õ is rescaled. Is α missing, or is m already overwritten when α is formed, so that α is 1?",
-                zh="ℓ 和 Õ 都没有重标定。是漏了 α，还是计算 α 时 m 已经被覆盖，使 α 总是 1？",
-            ),
-            walked(turn_with(lambda a, l, p: l + p.sum(axis=1), lambda a, acc, p, v: acc + p @ v)),
-        ),
-        *of(
-            "alpha_upside_down",
-            say(
-                en="α is upside down. It is e^(m - m_new), old minus new, and never exceeds 1.",
-                zh="α 写反了。应当是 e^(m - m_new)，旧的减新的，永远不超过 1。",
-            ),
-            walked(turn_with(right_l, right_acc, lambda m, m_new: m_new - m)),
-            walked(turn_with(right_l, right_acc, inverse)),
-        ),
-        *of(
-            "rescaled_after_adding",
-            say(
-                en="rescaled after adding: α reaches the new tile too, which is already relative to m_new. Rescale the old sum, then add.",
-                zh="先加后重标定：α 也乘到了新 tile 上，而新 tile 已经是相对于 m_new 的。要先重标定旧的和，再加。",
-            ),
-            *(
-                walked(turn_with(l, acc, alpha))
-                for l, acc in ((right_l, late_acc), (late_l, right_acc), (late_l, late_acc))
-                for alpha in (lambda m, m_new: m - m_new, one_at_first)
-            ),
-        ),
-        *of(
-            "alpha_on_new_tile",
-            say(
-                en="α is on the new tile. The new weights are already relative to m_new; α belongs to the old sums.",
-                zh="α 乘到了新 tile 上。新的权重已经相对于 m_new；α 属于旧的和。",
-            ),
-            walked(
-                turn_with(
-                    lambda a, l, p: l + a * p.sum(axis=1), lambda a, acc, p, v: acc + a * (p @ v)
-                )
-            ),
-            walked(turn_with(right_l, lambda a, acc, p, v: acc + a * (p @ v))),
-        ),
-        *of(
-            "old_m",
-            say(
-                en="the new weights use the old m. They must be relative to m_new: exp(s - m_new[:, None]).",
-                zh="新的权重用了旧的 m。它们必须相对于 m_new：exp(s - m_new[:, None])。",
-            ),
-            walked(old_m),
-            walked(old_m_everywhere),
-        ),
-        *of(
-            "own_maximum",
-            say(
-                en="a new tile is weighed with its own maximum while the running one is larger. Use m_new for both.",
-                zh="当前最大值更大时，新 tile 却按它自己的最大值计权。两处都要用 m_new。",
-            ),
-            walked(by_tile),
-        ),
-        *of(
-            "divided_in_loop",
-            say(
-                en="Õ is divided by ℓ in every turn and then carried on as if it were not. Divide once, after the loop.",
-                zh="每一轮都把 Õ 除以 ℓ，之后又当作没除过继续累加。应当在循环结束后只除一次。",
-            ),
-            walked(divided),
-        ),
-        *of(
-            "divided_at_end",
-            say(
-                en="acc comes back already divided by ℓ. Asked for is the state, with acc undivided.",
-                zh="返回的 acc 已经除过 ℓ。这里要的是状态，acc 不做除法。",
-            ),
-            divided_at_end,
-        ),
-        *of(
-            "last_tile_only",
-            say(
-                en="only the last tile is left: l and acc are overwritten instead of added to.",
-                zh="只剩最后一个 tile：l 和 acc 被覆盖了，而不是累加。",
-            ),
-            walked(last_tile),
-        ),
-        *of(
-            "m_not_carried",
-            say(
-                en="m never changes: m = m_new is missing at the end of a turn, so α is 0 and only the last tile is left.",
-                zh="m 从不改变：每一轮末尾漏了 m = m_new，于是 α 总是 0，只剩最后一个 tile。",
-            ),
-            walked(forgotten_m),
-        ),
-        *of(
-            "tail_dropped",
-            say(
-                en="the ragged tail is missing. tiles(len(k), b_c) includes it.",
-                zh="漏了尾块。tiles(len(k), b_c) 是包含它的。",
-            ),
-            whole_tiles,
-        ),
-        *of(
-            "wrong_axis",
-            say(
-                en="the maximum runs over the queries. It belongs to a row and runs over its keys: axis=1.",
-                zh="最大值沿 query 方向取了。它属于每一行，应当沿 key 方向取：axis=1。",
-            ),
-            walked(wrong_axis),
-        ),
-        *of(
-            "axis_kept",
-            say(
-                en="m and l have the shape (rows, 1); asked for is (rows,).",
-                zh="m 和 l 的形状是 (rows, 1)；要的是 (rows,)。",
-            ),
-            kept_axes,
-        ),
-    ]
-
-
-def loop_float_mistakes() -> list[Mistake]:
-    """Exact algebra that floats expose; the one that fails at the latest case stands first."""
-
-    def shared(m, l, acc, s, v_j):
-        m_new = np.maximum(m, s.max())
-        alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
-        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
-
-    def tile_maximum(m, l, acc, s, v_j):
-        m_new = s.max(axis=1)
-        alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
-        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
-
-    return [
-        Mistake(
-            "one_maximum_for_all",
-            "floats",
-            lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, shared),
-            say(
-                en="one maximum is taken for all rows of the tile. A row far below it underflows: use axis=1.",
-                zh="整个 tile 的各行只取了一个最大值。远低于它的行会下溢：要用 axis=1。",
-            ),
-        ),
-        Mistake(
-            "tile_reference",
-            "floats",
-            lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, tile_maximum),
-            say(
-                en="m follows the tile's maximum downwards, so α exceeds 1 and overflows. Take max(m, tile maximum).",
-                zh="m 跟着 tile 的最大值往下走，α 就大于 1，会上溢。应当取 max(m, tile 的最大值)。",
-            ),
-        ),
-        Mistake(
-            "starts_at_zero",
-            "floats",
-            lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, right, start=0.0),
-            say(
-                en="m starts at 0, so all weights of very low scores underflow. Start at -inf.",
-                zh="m 从 0 开始，分数很低时所有权重都会下溢。应当从 -inf 开始。",
-            ),
-        ),
-    ]
 
 
 @exercise
@@ -483,6 +210,10 @@ def scaled() -> Exercise:
     def whole(of: Callable) -> Callable:
         return lambda q_i, k, v, b_c, scale: of(q_i, k, v, scale)
 
+    def scaled_again(q_i, k, v, b_c, scale):
+        s = q_i @ k.T * scale ** (1 + np.arange(len(k)) // b_c)
+        return naive_attention(s, np.eye(len(k)), v, scale=1)
+
     def raw(**wrong) -> Callable:
         """A loop that keeps m of the unscaled scores, with some of its parts wrong."""
 
@@ -531,6 +262,24 @@ def scaled() -> Exercise:
                     say(
                         en="the scale is applied twice, to Q and to S or K as well. Once is enough.",
                         zh="缩放因子乘了两次，既乘了 Q，又乘了 S 或 K。只乘一次。",
+                    ),
+                ),
+                (
+                    "scale_every_turn",
+                    "algebra",
+                    scaled_again,
+                    say(
+                        en="q_i is scaled anew in every turn, so each tile is scaled once more than the last. Scale it before the loop.",
+                        zh="每一轮都又给 q_i 乘了一次，后一个 tile 总比前一个多乘一次。应当在循环之前乘。",
+                    ),
+                ),
+                (
+                    "scale_not_used",
+                    "algebra",
+                    whole(lambda q, k, v, scale: naive_attention(q, k, v)),
+                    say(
+                        en="this is 1/√d, whatever `scale` says. Use the argument.",
+                        zh="用的总是 1/√d，没有理会 `scale`。应当用这个参数。",
                     ),
                 ),
                 (
