@@ -207,7 +207,7 @@ def strips(axes: Axes, film: Film, shown: list[Frame]) -> None:
     for frame in shown:
         for r in range(frame.rows.start, frame.rows.stop) if frame.rows else ():
             own, base = r - frame.rows.start, tops[r] + height - 0.3
-            x = CHART + STEP * (frame.cols.start / film.b_c + 0.5)
+            x = CHART + STEP * (frame.cols.start / film.b_c + 0.3)
             found, true = output(frame.state)[own, 0], frame.truth[own, 0]
             marks["truth"].append((x, base - true * UNIT))
             wrong = not abs(found - true) <= 1e-6
