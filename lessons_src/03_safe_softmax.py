@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="84f2e375"
 r"""
 # 03 · 安全 softmax
 
@@ -43,7 +43,7 @@ r"""
 **Predict before you run.** A row has the scores 1, 2, 3, 5. Somebody replaces only the last one, 5, by 6. Which of the four weights change?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="55fb6932"
 r"""
 ## 没读到最后一个分数，什么也写不出来
 
@@ -78,7 +78,7 @@ The formula is right. Here are three rows in `float32`, and what they should giv
 **Predict before you run on.** What will they give? One of the three is worse than the others: why?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c17a0f0c"
 r"""
 4 个全变。每个权重都要除以 $\ell = \sum_c e^{x_c}$，而每个分数都在 $\ell$ 里。所以 softmax 有两个阶段：先把这一行*归约*成分母，再*写出*权重。
 
@@ -105,7 +105,7 @@ NaN is the friendly one: it spreads until somebody sees it. Three zeros are pass
 How far can $x$ go? The largest number of a type, turned into an exponent (NumPy has no `bfloat16`; its largest number is $(2 - 2^{-7}) \cdot 2^{127}$):
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="e3c7408d"
 r"""
 - 第一行每一项都有限，和却是无穷大：上溢的是*和*。权重全成了 0，表面上一切正常。
 - 第二行有一*项*上溢，$\infty / \infty$ 得 NaN。
@@ -131,7 +131,7 @@ A score of 12 is nothing unusual, and in `float16` it is already too much. Yet t
 For any number $c$:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="6e92b3ea"
 r"""
 分数为 12 很平常，可在 `float16` 里已经太大了。然而权重都在 0 和 1 之间：太大的只是中间结果。
 
@@ -150,7 +150,7 @@ r"""
 The factor $e^{-c}$ stands in the numerator and in every term of the denominator, so it cancels. The same line holds for base 2, where integer scores make everything exact:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="a75eaf66"
 r"""
 因子 $e^{-c}$ 在分子里有，在分母的每一项里也有，所以约掉了。以 2 为底，这一行同样成立；那时只要分数是整数，一切都是精确的：
 """
@@ -174,7 +174,7 @@ r"""
 So $c$ is free to choose. Take the maximum, $m = \max_c x_c$: no exponent is above 0, no term above 1.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="b9ba2c85"
 r"""
 所以 $c$ 可以随意选。就选最大值 $m = \max_c x_c$：没有一个指数大于 0，没有一项大于 1。
 """
@@ -193,7 +193,7 @@ The same weights. The sum is another one, smaller by the factor $e^{-5}$: a sum 
 This is *safe softmax*. The three rows that failed:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="710ad01d"
 r"""
 权重不变。和变了，小了 $e^{-5}$ 倍：这样的和，只有连同它的 $m$ 一起才有意义。请记住这一点，第 04 课要用。
 
@@ -210,7 +210,7 @@ r"""
 And on random rows, small enough for the plain formula to work, both agree up to rounding:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="f4d6498a"
 r"""
 再用随机的行来试，分数小到直接套公式也没问题。两者一致，只差舍入：
 """
@@ -228,7 +228,7 @@ r"""
 Every constant is legal. **Predict before you run on:** of the constants 0, mean and maximum, which survives which of these rows in `float32`?
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="98c86d0f"
 r"""
 ## 为什么减最大值，而不是平均值？
 
@@ -247,7 +247,7 @@ r"""
 0 fails when all scores are far down, or one is far up; the mean fails when one score lies far above it. With the maximum neither can happen: one exponent is exactly 0, all others are below. That bounds the denominator from both sides. The largest term alone gives 1, and none of the $n$ terms exceeds 1, so $1 \le \ell \le n$, and dividing by $\ell$ is safe. Watch $\ell$ for rows of 64 scores, from all equal to widely spread:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="a287a577"
 r"""
 分数全都很低，或有一个很高，减 0 就失败；有一个分数远高于平均值，减平均值就失败。减最大值，这两种情况都不会出现：有一个指数恰好是 0，其余都不超过它。于是分母两头都有界。最大的那一项就贡献了 1，而 $n$ 项中没有一项超过 1，所以 $1 \le \ell \le n$，除以 $\ell$ 是安全的。看一看每行 64 个分数时的 $\ell$，从全部相等到相差悬殊：
 """
@@ -264,7 +264,7 @@ r"""
 Left, the plain formula; right, safe softmax on the same row. A frame is the range of the chosen type: at its top edge a number becomes inf, at its bottom edge it becomes 0. Shift all scores up and down. Then find the silent failure: choose the row 5, 5, 5, 5 and a shift at which every term is still finite. Last, find a row and a type where the *right* side loses a term.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="a5c37681"
 r"""
 ## 把两者放在一起看
 
@@ -292,7 +292,7 @@ r"""
 Written as loops, safe softmax walks along the row three times, and each pass needs the result of the one before:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="c52f9532"
 r"""
 *图：左右两个方框，每个方框里，每一项有一根柱，它们的和 ℓ 也有一根；柱高就是指数，所以方框从该类型的下溢处一直到上溢处。柱下面写着指数、各项和权重。所有分数一起平移时，左边的柱会撞上框沿；右边的柱不动，最高的一根停在 e⁰ = 1。*
 
@@ -319,7 +319,7 @@ The plain formula needs two: sum and write. The third pass is the price of safet
 **Back to lesson 02.** A row tile holds whole rows, so at its first pass $m$ is already the maximum of the row and $\ell$ its whole denominator: both are final. That is why it needed no running state. Cut the keys as well, and even $m$ is only a guess:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="b78f0d23"
 r"""
 直接套公式只要两遍：求和、写出。多出来的一遍是安全的代价，第 04 课会把它省回来。
 
@@ -343,7 +343,7 @@ r"""
 A masked key has the score $-\infty$, and $e^{-\infty} = 0$ takes away its weight. The mask must be there *before* the maximum is taken. Here the second key is masked, and its score happens to be large:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="731e78d4"
 r"""
 ## 被掩码的分数
 
@@ -364,7 +364,7 @@ r"""
 A row may have no visible key at all. Then $m = -\infty$, and $-\infty - (-\infty)$ is NaN. Such a row attends to nothing: this course gives it weights 0 (exercise 1).
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="e428448d"
 r"""
 一行也可能一个可见的 key 都没有。这时 $m = -\infty$，而 $-\infty - (-\infty)$ 是 NaN。这样的行什么也不关注：本课程规定它的权重全是 0（练习 1）。
 """
@@ -381,7 +381,7 @@ r"""
 A score that is already inf stays lost: the damage came earlier, in the product $Q K^\top$ before any scaling. And terms far below the maximum still underflow to 0.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="9916f3c0"
 r"""
 ## 最大值救不了什么
 
@@ -426,7 +426,7 @@ Start with the unmasked case: maximum, exponential, sum, all along `axis`. Which
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="7d1aca08"
 r"""
 （小于最小数的一半，舍入后就是 0。）这样的项与最大值的那个 1 相比微不足道，丢掉一个几乎没有影响。
 
@@ -457,6 +457,7 @@ r"""
 
 # %%
 from utils.checks import safe_softmax as check
+
 
 # %% exercise="safe_softmax"
 def safe_softmax(x, axis):
@@ -496,7 +497,7 @@ Halve the interval: is `np.exp` of its middle infinite? Then the edge lies below
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="3257e151"
 r"""
 **2 · 找到边界**（4 分钟）。写 `first_overflow(dtype)`：用二分法找出，对类型为 `dtype`（名字，例如 `"float16"`）的数，`np.exp` 从哪里开始变成无穷大。从 `low = 0` 和 `high = 1000` 出发，返回的数与边界相差不超过 0.01。不需要上面的公式，试就行了。
 
@@ -518,6 +519,7 @@ r"""
 
 </details>
 """
+
 
 # %% exercise="first_overflow"
 def first_overflow(dtype):
@@ -560,7 +562,7 @@ Make $m$ harmless as in exercise 1. For a fully masked row $\ell = 0$, and `np.l
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="5619ffbd"
 r"""
 **3 · log-sum-exp**（3 分钟）。后面几课给每行保留一个数 $L = \ln \sum_c e^{x_c}$。直接套公式，它也会像 softmax 一样上溢。写 `logsumexp(x, axis)`：沿 `axis` 求 $L$，结果的形状里没有这个轴。被掩码的元素是 `-np.inf`；如果全部被掩码，则 $L = -\infty$。
 
@@ -583,6 +585,7 @@ $L = m + \ln \ell$，其中 $m$ 和 $\ell$ 与安全 softmax 里的一样。做�
 </details>
 """
 
+
 # %% exercise="logsumexp"
 def logsumexp(x, axis):
     """Return ln Σ e^x along axis, -inf where every entry is -inf."""
@@ -602,7 +605,7 @@ r"""
 **4 · Spot the slip, and judge** (4 minutes). A worked example in circulation shifts [1, 2, 3, 5] by its maximum and loses one minus sign: [4, −3, −2, 0]. This is what follows from it:
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="33c927da"
 r"""
 **4 · 找出笔误，判断正误**（4 分钟）。有一个流传的例题，把 [1, 2, 3, 5] 减去最大值时丢了一个负号：[4, −3, −2, 0]。由它算出的结果是：
 """
@@ -641,7 +644,7 @@ For e: go back to the three failures. One of them printed neither NaN nor inf am
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="4526ce91"
 r"""
 把每个 `...` 换成 `True` 或 `False`。前三条问的是：在有笔误的例题里，什么*仍然成立*。
 
@@ -712,7 +715,7 @@ r"""
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 2: naive and safe softmax and their passes. P. Blanchard, D. Higham, N. Higham, *Accurately computing the log-sum-exp and softmax functions* (2021): an error analysis of the shift.
 """
 
-# %% [markdown] tags=["zh"] en="00000000"
+# %% [markdown] tags=["zh"] en="7332f821"
 r"""
 ## 本课没有证明什么
 
