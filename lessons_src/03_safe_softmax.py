@@ -195,7 +195,7 @@ This is *safe softmax*. The three rows that failed:
 
 # %% [markdown] tags=["zh"] en="710ad01d"
 r"""
-权重不变。和变了，小了 $e^{-5}$ 倍：这样的和，只有连同它的 $m$ 一起才有意义。请记住这一点，第 04 课要用。
+权重不变。和变了，是原来的 $e^{-5}$ 倍：这样的和，只有连同它的 $m$ 一起才有意义。请记住这一点，第 04 课要用。
 
 这就是*安全 softmax*（safe softmax）。再看刚才失败的三行：
 """
@@ -240,14 +240,14 @@ constants = {"0": lambda x: np.float32(0), "mean": np.mean, "max": np.max}
 for row in ([1, 2, 3, 5], [-200, -200, -201], [0, 0, 0, 400]):
     x = np.array(row, dtype=np.float32)
     for name, constant in constants.items():
-        print(f"{row!s:17} minus {name:4}: {stages(x - constant(x))[3].round(3)}")
+        print(f"{row!s:18} minus {name:4}: {stages(x - constant(x))[3].round(3)}")
 
 # %% [markdown] tags=["en"]
 r"""
-0 fails when all scores are far down, or one is far up; the mean fails when one score lies far above it. With the maximum neither can happen: one exponent is exactly 0, all others are below. That bounds the denominator from both sides. The largest term alone gives 1, and none of the $n$ terms exceeds 1, so $1 \le \ell \le n$, and dividing by $\ell$ is safe. Watch $\ell$ for rows of 64 scores, from all equal to widely spread:
+0 fails when all scores are far down, or one is far up; the mean fails when one score lies far above it. With the maximum neither can happen: one exponent is exactly 0, and none is above. That bounds the denominator from both sides. The largest term alone gives 1, and none of the $n$ terms exceeds 1, so $1 \le \ell \le n$, and dividing by $\ell$ is safe. Watch $\ell$ for rows of 64 scores, from all equal to widely spread:
 """
 
-# %% [markdown] tags=["zh"] en="a287a577"
+# %% [markdown] tags=["zh"] en="4b4cdfab"
 r"""
 分数全都很低，或有一个很高，减 0 就失败；有一个分数远高于平均值，减平均值就失败。减最大值，这两种情况都不会出现：有一个指数恰好是 0，其余都不超过它。于是分母两头都有界。最大的那一项就贡献了 1，而 $n$ 项中没有一项超过 1，所以 $1 \le \ell \le n$，除以 $\ell$ 是安全的。看一看每行 64 个分数时的 $\ell$，从全部相等到相差悬殊：
 """
@@ -330,11 +330,16 @@ r"""
 from utils.tiles import tiles
 
 scores = rng.standard_normal((7, 6))
-final = scores.max(axis=1)
+m = scores.max(axis=1)
+l = np.exp(scores - m[:, None]).sum(axis=1)
 for rows in tiles(7, 3):
-    assert np.array_equal(scores[rows].max(axis=1), final[rows])
-guess = scores[:, :3].max(axis=1)
-print("row tiles: m is final; first 3 of 6 keys: right for", (guess == final).sum(), "of 7 rows")
+    m_tile = scores[rows].max(axis=1)
+    l_tile = np.exp(scores[rows] - m_tile[:, None]).sum(axis=1)
+    assert np.array_equal(m_tile, m[rows]) and np.allclose(l_tile, l[rows])
+
+guess = scores[:, :2].max(axis=1)
+print("row tiles: m and l are final")
+print("first 2 of 6 keys: m is right for", (guess == m).sum(), "of 7 rows")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -394,12 +399,14 @@ with np.errstate(all="ignore"):
     x = np.array([q @ k, 0], dtype=np.float16)
     print("scores", x, "weights", stages(x - x.max())[3])
 for name in ("float16", "float32", "float64"):
-    smallest = np.log(float(np.finfo(name).smallest_subnormal))
-    print(f"{name}: terms more than {np.log(2) - smallest:.1f} below the maximum become 0")
+    smallest = float(np.finfo(name).smallest_subnormal)
+    edge = np.log(2) - np.log(smallest)  # below half of the smallest number, rounding gives 0
+    kept, lost = np.exp(np.array([-edge + 0.1, -edge - 0.1], dtype=name))
+    print(f"{name}: {edge:.1f} below the maximum a term falls from {kept:.0e} to {lost}")
 
 # %% [markdown] tags=["en"]
 r"""
-(Below half of the smallest number, rounding gives 0.) Such a term is tiny beside the 1 of the maximum, so one of them hardly matters.
+Such a term is tiny beside the 1 of the maximum, so one of them hardly matters.
 
 ## Exercises
 
@@ -426,9 +433,9 @@ Start with the unmasked case: maximum, exponential, sum, all along `axis`. Which
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="7d1aca08"
+# %% [markdown] tags=["zh"] en="2f5c8bfe"
 r"""
-（小于最小数的一半，舍入后就是 0。）这样的项与最大值的那个 1 相比微不足道，丢掉一个几乎没有影响。
+这样的项与最大值的那个 1 相比微不足道，丢掉一个几乎没有影响。
 
 ## 练习
 
@@ -612,7 +619,9 @@ r"""
 
 # %%
 _, terms, l, probs = stages(np.array([4.0, -3, -2, 0]))
-print("terms", terms.round(4), "sum", l.round(4), "weights", probs.round(4))
+for term, weight in zip(terms, probs, strict=True):
+    print(f"term {term:7.4f}, weight {weight:.4f}")
+print(f"sum  {l:.4f}")
 
 # %% [markdown] tags=["en"]
 r"""

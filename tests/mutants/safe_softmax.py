@@ -128,6 +128,10 @@ def softmax_sentinel(x, axis):
     return softmax_guarded(np.nan_to_num(x, neginf=-10000), axis)
 
 
+def softmax_zero_for_masked(x, axis):
+    return softmax_guarded(np.nan_to_num(x, neginf=0), axis)
+
+
 def softmax_lowest_float(x, axis):
     return softmax_guarded(np.nan_to_num(x), axis)
 
@@ -313,7 +317,7 @@ WRONG = {
         "constant_too_high": [softmax_maximum_initial, softmax_maximum_absolute],
         "one_maximum_for_all": [softmax_one_maximum],
         "constant_too_low": [softmax_mean, softmax_minimum],
-        "finite_sentinel": [softmax_sentinel, softmax_lowest_float],
+        "finite_sentinel": [softmax_sentinel, softmax_lowest_float, softmax_zero_for_masked],
         "all_masked_nan": [softmax_unguarded, softmax_half_guarded],
         "": [softmax_no_keepdims_at_all, softmax_clipped],
     },

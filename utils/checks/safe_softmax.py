@@ -126,7 +126,7 @@ def float_mistakes(model: Callable) -> list[Mistake]:
     # A model that fails at a later case stands first: at that case the earlier ones fail too.
     return [
         *of("all_masked_nan", empty, model()),
-        *of("finite_sentinel", sentinel, *(model(before=filled(v)) for v in (-1e4, -1e30))),
+        *of("finite_sentinel", sentinel, *(model(before=filled(v)) for v in (0.0, -1e4, -1e30))),
         *of("constant_too_low", low, model(lambda x, axis: x.mean(axis=axis, keepdims=True))),
         *of("one_maximum_for_all", shared, model(lambda x, axis: np.full_like(x, x.max()))),
         *of("constant_too_high", high, model(lambda x, axis: np.maximum(maximum(x, axis), 0))),
