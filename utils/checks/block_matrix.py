@@ -25,6 +25,7 @@ def bounds() -> Exercise:
             case(4, 2, say(en="4 rows in tiles of 2", zh="4 行，每个 tile 2 行")),
             case(3, 2, say(en="3 rows in tiles of 2", zh="3 行，每个 tile 2 行")),
             case(7, 3, say(en="7 rows in tiles of 3", zh="7 行，每个 tile 3 行")),
+            case(11, 4, say(en="11 rows in tiles of 4", zh="11 行，每个 tile 4 行")),
             case(2, 5, say(en="a tile taller than the matrix", zh="tile 比矩阵还高")),
             case(0, 3, say(en="no rows at all", zh="一行也没有")),
         ],

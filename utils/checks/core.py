@@ -44,6 +44,7 @@ class Case:
     kind: str = "algebra"
     tolerance: float = 0.0
     otherwise: str = ""  # said when no typical mistake explains the answer
+    call: str = ""  # what to type to see the same, when it is not name(*args)
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ class Check:
     def examine(self, attempt) -> Result:
         """Try the cases in order and return the Result, without printing."""
         if is_untouched(attempt):
-            return Result("not attempted", f"· {self.name}: {not_attempted()}")
+            return Result("not attempted", f"· {self.name}: {not_attempted(attempt)}")
         exercise = self.build()
         failures = []
         for case in exercise.cases:
-            failure = try_case(self.name, exercise, case, attempt)
+            first = case is exercise.cases[0]
+            failure = try_case(self.name, exercise, case, attempt, first)
             if failure:
                 failures.append(failure)
                 if not exercise.show_all:
@@ -111,10 +113,19 @@ def is_strict() -> bool:
     return os.environ.get("COURSE_STRICT") == "1" or "NBGRADER_EXECUTION" in os.environ
 
 
-def not_attempted() -> str:
+def not_attempted(attempt) -> str:
+    open_keys = [k for k, v in attempt.items() if v is ...] if isinstance(attempt, dict) else []
+    if open_keys and len(open_keys) < len(attempt):
+        missing = ", ".join(map(str, open_keys))
+        return say(en=f"still open: {missing}", zh=f"还没有回答：{missing}")
+    if open_keys:
+        return say(
+            en="not attempted yet. Replace each `...` above, run that cell, then run this.",
+            zh="还没有作答。请替换上面的每个 `...`，运行那个单元格，再运行本单元格。",
+        )
     return say(
-        en="not attempted yet. Replace the line `...  # your turn` above, run it, then run this.",
-        zh="还没有作答。请替换上面的 `...  # your turn` 那一行，运行它，再运行本单元格。",
+        en="not attempted yet: the line `...  # your turn` is still there. Replace it, run that cell, then run this.",
+        zh="还没有作答：`...  # your turn` 那一行还在。请替换它，运行那个单元格，再运行本单元格。",
     )
 
 
@@ -132,46 +143,61 @@ def is_untouched(attempt) -> bool:
         return False
 
 
-def try_case(name: str, exercise: Exercise, case: Case, attempt) -> Result | None:
+def try_case(name: str, exercise: Exercise, case: Case, attempt, first: bool) -> Result | None:
     """Return None when the case passes, else a failed Result that explains."""
-    got, error = outcome(exercise.use, attempt, case.args)
+    args = copy.deepcopy(case.args)
+    got, error = outcome(exercise.use, attempt, args)
     if error is None and not differ(got, case.expected, case.tolerance):
-        return None
+        return changed_input(name, case, args)
     mistake = explain(exercise, case, got, error)
     lines = [f"✗ {name}: {case.says}"]
     if inspect.isroutine(attempt):
-        lines.append(
-            f"  {say(en='call', zh='调用')}      {name}({', '.join(map(short, case.args))})"
-        )
-    lines.append(f"  {say(en='expected', zh='应得')}  {short(case.expected)}")
+        call = case.call or f"{name}({', '.join(map(short, case.args))})"
+        lines.append(f"  {say(en='call', zh='调用')}      {call}")
+    digits = 15 if error is None and short(got) == short(case.expected) else 5
+    lines.append(f"  {say(en='expected', zh='应得')}  {short(case.expected, digits)}")
     if error is None:
-        lines.append(f"  {say(en='got', zh='实得')}       {short(got)}")
+        lines.append(f"  {say(en='got', zh='实得')}       {short(got, digits)}")
     else:
-        lines.append(f"  {say(en='raised', zh='报错')}    {own_line(error)}")
+        lines.append(f"  {say(en='raised', zh='报错')}    {own_line(error, attempt)}")
     if mistake:
         lines.append(f"  {say(en='Likely mistake', zh='可能的错误')}: {mistake.says}")
-    elif case.otherwise or got is None:
-        lines.append(f"  {case.otherwise or returned_nothing(error)}")
+    else:
+        lines.append(f"  {case.otherwise or next_step(got, error, case.expected, attempt)}")
     kind = mistake.kind if mistake else "" if error else case.kind  # a crash tells no kind
-    lines.append(f"  {kind_of(kind)}")
+    lines.append(f"  {kind_of(kind, first)}")
     message = "\n".join(line for line in lines if line.strip())
     return Result("failed", message, mistake.key if mistake else "", kind)
 
 
 def outcome(use: Callable, attempt, args: tuple):
-    """Return (value, None) or (None, exception), on copies of the arguments, warnings quiet."""
+    """Return (value, None) or (None, exception), warnings quiet."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            return use(attempt, *copy.deepcopy(args)), None
+            return use(attempt, *args), None
         except Exception as error:  # whatever the learner's code raises is shown to them
             return None, error
+
+
+def changed_input(name: str, case: Case, args: tuple) -> Result | None:
+    """Return a failed Result when the attempt wrote into an array that it was given."""
+    for before, after in zip(case.args, args, strict=True):
+        if isinstance(before, np.ndarray) and not np.array_equal(
+            before, after, equal_nan=before.dtype.kind == "f"
+        ):
+            says = say(
+                en="The result is right, but your function changed its input. Work on a copy, or avoid `x -= …`.",
+                zh="结果是对的，但你的函数改动了输入。请在副本上计算，或避免 `x -= …` 这样的写法。",
+            )
+            return Result("failed", f"✗ {name}: {case.says}\n  {says}", "changed_input")
+    return None
 
 
 def explain(exercise: Exercise, case: Case, got, error) -> Mistake | None:
     """Return the first typical mistake whose model does the same as the attempt did."""
     for mistake in exercise.mistakes:
-        value, raised = outcome(exercise.use, mistake.model, case.args)
+        value, raised = outcome(exercise.use, mistake.model, copy.deepcopy(case.args))
         if error is not None or raised is not None:
             if type(error) is type(raised) and str(error) == str(raised):
                 return mistake
@@ -188,7 +214,9 @@ def differ(got, expected, tolerance: float) -> bool:
         if not isinstance(got, list | tuple) or len(got) != len(expected):
             return True
         return any(differ(g, e, tolerance) for g, e in zip(got, expected, strict=True))
-    if expected is None or isinstance(expected, bool | str | slice):
+    if isinstance(expected, bool):
+        return not (isinstance(got, bool | np.bool_) and got == expected)
+    if expected is None or isinstance(expected, str | slice):
         return not (type(got) is type(expected) and got == expected)
     try:
         got, expected = as_array(got), as_array(expected)
@@ -204,8 +232,8 @@ def as_array(value) -> np.ndarray:
     if hasattr(value, "detach"):
         value = value.detach().cpu().double().numpy()
     array = np.asarray(value)
-    if array.dtype.kind in "US":
-        raise TypeError("text is no number")
+    if array.dtype.kind in "USc":
+        raise TypeError(f"{array.dtype} is no real number")
     return array if array.dtype == object else array.astype(np.float64)
 
 
@@ -218,52 +246,66 @@ def agree(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
     return bool(np.allclose(got, expected, rtol=0.0, atol=limit, equal_nan=True))
 
 
-def short(value) -> str:
+def short(value, digits: int = 5) -> str:
     """Return a value as a learner would type it, on one line when it fits."""
     if hasattr(value, "detach"):
         value = as_array(value)
     if isinstance(value, list | tuple):
-        inner = ", ".join(short(v) for v in value)
+        inner = ", ".join(short(v, digits) for v in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     if isinstance(value, slice):
         return f"slice({value.start}, {value.stop})"
     if isinstance(value, np.ndarray):
-        text = np.array2string(value, precision=5, threshold=48, separator=", ")
+        text = np.array2string(value, precision=digits, threshold=48, separator=", ")
         text = (
             re.sub(r"\n\s*", " ", text) if value.size <= 12 else text.replace("\n", "\n" + " " * 12)
         )
-        return f"array({text}, shape {value.shape})" if value.ndim > 1 else text
+        return f"np.array({text})"
     if inspect.isroutine(value):
         return value.__name__
     if isinstance(value, float | np.floating):
-        return f"{value:.6g}"
+        return f"{value:.{digits + 1}g}"
     return str(value)
 
 
-def own_line(error: Exception) -> str:
-    """Return the learner's own line that raised, and what it raised; none of our frames."""
+def own_line(error: Exception, attempt) -> str:
+    """Return what was raised and the learner's own line that led to it; none of our frames."""
     text = f"{type(error).__name__}: {error}"
-    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if not os.path.abspath(f.filename).startswith(ours)]
-    written = [f for f in theirs if "site-packages" not in f.filename and f.lineno]
+    file = getattr(getattr(attempt, "__code__", None), "co_filename", None)
+    written = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     if not written:
         return text
-    line = linecache.getline(written[-1].filename, written[-1].lineno).strip()
+    line = linecache.getline(file, written[-1].lineno).strip()
     where = say(en=f"in your line {written[-1].lineno}", zh=f"在你的第 {written[-1].lineno} 行")
     return f"{text}\n  {where}: {line}"
 
 
-def returned_nothing(error) -> str:
+def next_step(got, error, expected, attempt) -> str:
+    """Return what to look at first when no typical mistake explains an answer."""
     if error is not None:
         return ""
-    return say(
-        en="The function returned None. Is a `return` missing?",
-        zh="函数返回了 None。是不是漏了 `return`？",
-    )
+    if got is None and inspect.isroutine(attempt):
+        return say(
+            en="The function returned None. Is a `return` missing?",
+            zh="函数返回了 None。是不是漏了 `return`？",
+        )
+    if isinstance(expected, bool) and not isinstance(got, bool | np.bool_):
+        return say(en="Write True or False, without quotes.", zh="请写 True 或 False，不要加引号。")
+    shapes = [np.shape(x) if hasattr(x, "shape") else None for x in (got, expected)]
+    if None not in shapes and shapes[0] != shapes[1]:
+        return say(
+            en=f"The shapes differ: {shapes[0]} instead of {shapes[1]}.",
+            zh=f"形状不同：得到 {shapes[0]}，应为 {shapes[1]}。",
+        )
+    return ""
 
 
-def kind_of(kind: str) -> str:
+def kind_of(kind: str, first: bool) -> str:
+    if kind == "floats" and first:
+        return say(
+            en="With exact numbers the formula would be right. It fails only in floating point.",
+            zh="用精确的数来算，公式是对的。错误只在浮点运算中出现。",
+        )
     if kind == "floats":
         return say(
             en="The algebra holds: the earlier cases passed. It fails only in floating point.",

@@ -21,6 +21,7 @@ def drop_to_zero() -> Exercise:
             case([[1, 5], [7, 3]], say(en="a square matrix, 2 × 2", zh="2 × 2 的方阵")),
             case([[1, 5, 2], [7, 3, 9]], say(en="2 rows of 3", zh="2 行，每行 3 个")),
             case([[-4, -6, -5]], say(en="one row, all negative", zh="只有一行，全是负数")),
+            case([[0.5, 0.25]], say(en="fractions", zh="小数")),
         ],
         mistakes=[
             Mistake(
@@ -181,6 +182,9 @@ def exact_softmax() -> Exercise:
         cases=[
             case([0, 1], say(en="two scores", zh="两个分数")),
             case([0, 1, 3], say(en="three scores", zh="三个分数")),
+            case(
+                [3, 0, 3], say(en="equal scores, not in order", zh="有相等的分数，且不按大小排列")
+            ),
             case([-1, 0], say(en="a negative score", zh="有一个负分数")),
             case([-40, 0, 60], say(en="scores far apart", zh="相差很大的分数")),
         ],
