@@ -103,6 +103,23 @@ def assemble_floor(q, k, b_r, b_c):
     return scores
 
 
+def assemble_at_once(q, k, b_r, b_c):
+    scores = np.matmul(q, k.T)
+    return scores
+
+
+def assemble_row_tiles(q, k, b_r, b_c):
+    return np.vstack([q[r : r + b_r] @ k.T for r in range(0, len(q), b_r)])
+
+
+def assemble_sizes_swapped(q, k, b_r, b_c):
+    return assemble_loops(q, k, b_c, b_r)
+
+
+def split_at_once(q, k, b_d):
+    return np.matmul(q, np.transpose(k))
+
+
 def split_add(q, k, b_d):
     scores = np.zeros((len(q), len(k)))
     for f in range(0, q.shape[1], b_d):
@@ -169,8 +186,12 @@ WRONG = {
         "keys_first": [assemble_keys_first],
         "k_cut_by_columns": [assemble_columns],
         "tail_dropped": [assemble_floor],
+        "whole_product": [assemble_at_once],
+        "sizes_swapped": [assemble_sizes_swapped],
+        "": [assemble_row_tiles],
     },
     "split_features": {
+        "whole_product": [split_at_once],
         "last_piece_only": [split_overwrite],
         "first_piece_only": [split_return_early],
         "tail_dropped": [split_floor],

@@ -12,6 +12,39 @@ def integers(rows: int, columns: int, shift: int) -> np.ndarray:
     return (r * r + 3 * r * c + 5 * c + shift) % 7 - 2
 
 
+class Watched(np.ndarray):
+    """An array that notes the shapes of the products it takes part in; so do its slices."""
+
+    products: list[tuple] = []
+
+    def __deepcopy__(self, memo):
+        return self.copy()  # NumPy's own would drop the subclass
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [np.asarray(x) for x in inputs]
+        if ufunc is np.matmul:
+            Watched.products.append((plain[0].shape, plain[1].shape))
+        if "out" in options:
+            options["out"] = tuple(np.asarray(x) for x in options["out"])
+        return getattr(ufunc, method)(*plain, **options)
+
+
+def largest_product(attempt, q, k, *sizes):
+    """Use an attempt; with watched arrays return the largest n, d, m of its (n, d) @ (d, m)."""
+    Watched.products.clear()
+    result = attempt(q, k, *sizes)
+    if not isinstance(q, Watched):
+        return result
+    if not Watched.products:  # einsum and the like are not seen: believe them
+        return (sizes[0], q.shape[1], sizes[1]) if len(sizes) == 2 else (len(q), sizes[0], len(k))
+    shapes = [(left[0], left[1], right[1]) for left, right in Watched.products]
+    return tuple(max(lengths) for lengths in zip(*shapes, strict=True))
+
+
+def watched(rows: int, columns: int, shift: int) -> np.ndarray:
+    return integers(rows, columns, shift).view(Watched)
+
+
 @exercise
 def bounds() -> Exercise:
     """bounds(n, b): the (start, stop) of every tile of b rows, the last one ragged."""
@@ -113,6 +146,7 @@ def assemble() -> Exercise:
         zh="完整的 tile 都对，只有尾块不对。看看最后一行和最后一列的 tile。",
     )
     return Exercise(
+        use=largest_product,
         cases=[
             case(
                 4, 4, 2, 2, 2, say(en="4 queries, 4 keys, d = 2", zh="4 个 query，4 个 key，d = 2")
@@ -123,6 +157,14 @@ def assemble() -> Exercise:
             case(4, 6, 3, 2, 3, say(en="tiles of 2 × 3", zh="2 × 3 的 tile")),
             case(3, 4, 3, 2, 2, say(en="a ragged row tile", zh="行方向有尾块"), look_at_tail),
             case(7, 5, 3, 3, 2, say(en="ragged both ways", zh="两个方向都有尾块"), look_at_tail),
+            Case(
+                say(
+                    en="the largest product that you take, (rows of q, d, rows of k)",
+                    zh="你做过的最大的乘积（q 的行数，d，k 的行数）",
+                ),
+                (watched(7, 3, 1), watched(5, 3, 4), 3, 2),
+                (3, 3, 2),
+            ),
         ],
         mistakes=[
             Mistake(
@@ -164,6 +206,24 @@ def assemble() -> Exercise:
                 ),
             ),
             Mistake(
+                "whole_product",
+                "",
+                lambda q, k, b_r, b_c: q @ k.T,
+                say(
+                    en="S is right, but it was multiplied in one piece. Multiply b_r rows of q by b_c rows of k at a time.",
+                    zh="S 是对的，但它是整个一次乘出来的。每次只乘 b_r 行 q 和 b_c 行 k。",
+                ),
+            ),
+            Mistake(
+                "sizes_swapped",
+                "",
+                lambda q, k, b_r, b_c: assembled(q, k, b_c, b_r, right),
+                say(
+                    en="b_r and b_c are swapped: query tiles have b_r rows, key tiles b_c.",
+                    zh="b_r 和 b_c 用反了：query tile 有 b_r 行，key tile 有 b_c 行。",
+                ),
+            ),
+            Mistake(
                 "tail_dropped",
                 "algebra",
                 lambda q, k, b_r, b_c: assembled(q, k, b_r, b_c, right, tail=False),
@@ -189,14 +249,32 @@ def split_features() -> Exercise:
         return Case(says, (q, k, b_d), q @ k.T)
 
     return Exercise(
+        use=largest_product,
         cases=[
             case(2, 2, say(en="one piece holds all of d", zh="一段就包含全部 d")),
             case(4, 2, say(en="d = 4 in pieces of 2", zh="d = 4，每段 2")),
             case(
                 5, 2, say(en="d = 5 in pieces of 2, the last ragged", zh="d = 5，每段 2，末段不满")
             ),
+            Case(
+                say(
+                    en="the largest product that you take, (rows of q, features, rows of k)",
+                    zh="你做过的最大的乘积（q 的行数，特征数，k 的行数）",
+                ),
+                (watched(4, 6, 1), watched(5, 6, 4), 2),
+                (4, 2, 5),
+            ),
         ],
         mistakes=[
+            Mistake(
+                "whole_product",
+                "",
+                lambda q, k, b_d: q @ k.T,
+                say(
+                    en="S is right, but it was multiplied in one piece. Take b_d features at a time.",
+                    zh="S 是对的，但它是整个一次乘出来的。每次只取 b_d 个特征。",
+                ),
+            ),
             Mistake(
                 "last_piece_only",
                 "algebra",
@@ -260,8 +338,8 @@ def judge() -> Exercise:
         "b": (
             False,
             say(
-                en="b: columns B_c(j−1) … of S need the rows of K_j alone; the poison cell showed it.",
-                zh="b：S 中属于第 j 个 tile 的列只需要 K_j 的那些行；填 NaN 的单元格已经演示过。",
+                en="b: tile S_ij needs the rows of K_j alone; the cell with NaN showed it.",
+                zh="b：tile S_ij 只需要 K_j 的那些行；填 NaN 的单元格已经演示过。",
             ),
         ),
         "c": (
