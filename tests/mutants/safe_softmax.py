@@ -114,6 +114,18 @@ def softmax_one_maximum(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
+def softmax_one_maximum_guarded(x, axis):
+    e = np.exp(x - max(x.max(), -1e300))
+    l = e.sum(axis, keepdims=True)
+    return np.divide(e, l, out=np.zeros_like(e), where=l > 0)
+
+
+def softmax_epsilon(x, axis):
+    m = np.max(x, axis, keepdims=True)
+    e = np.exp(x - np.where(np.isfinite(m), m, 0))
+    return e / (e.sum(axis, keepdims=True) + 1e-6)
+
+
 def softmax_mean(x, axis):
     e = np.exp(x - np.mean(x, axis, keepdims=True))
     return e / e.sum(axis, keepdims=True)
@@ -310,12 +322,13 @@ WRONG = {
         "axis_by_hand": [softmax_new_axis],
         "keepdims_missing_in_sum": [softmax_sum_no_keepdims],
         "sum_of_everything": [softmax_total],
+        "epsilon_added": [softmax_epsilon],
         "not_normalised": [softmax_terms],
         "denominator_not_shifted": [softmax_half_shifted],
         "sign_turned": [softmax_turned],
         "nothing_subtracted": [softmax_plain, softmax_plain_cleaned],
         "constant_too_high": [softmax_maximum_initial, softmax_maximum_absolute],
-        "one_maximum_for_all": [softmax_one_maximum],
+        "one_maximum_for_all": [softmax_one_maximum, softmax_one_maximum_guarded],
         "constant_too_low": [softmax_mean, softmax_minimum],
         "finite_sentinel": [softmax_sentinel, softmax_lowest_float, softmax_zero_for_masked],
         "all_masked_nan": [softmax_unguarded, softmax_half_guarded],
