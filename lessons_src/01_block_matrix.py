@@ -57,9 +57,14 @@ rng = np.random.default_rng(1)
 n, d = 1024, 64
 q, k, v = rng.standard_normal((3, n, d))
 
+
+def softmax(scores):
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
 scores = q @ k.T  # writes S
-weights = np.exp(scores - scores.max(axis=1, keepdims=True))  # reads S
-probs = weights / weights.sum(axis=1, keepdims=True)  # writes P
+probs = softmax(scores)  # reads S, writes P
 out = probs @ v  # reads P
 
 print(f"Q, K, V and O together: {4 * q.size:9,} numbers")
@@ -127,16 +132,16 @@ Read the formula once more: row $r$ of $Q$, row $c$ of $K$, and nothing else. No
 
 ## A tile is some rows of Q and some rows of K
 
-Cut $Q$ by token rows into $Q_1, \dots, Q_{T_r}$, and $K$ by token rows into $K_1, \dots, K_{T_c}$. Since $K^\top$ stands on its side, it is thereby cut by *columns*. A tile holds many tokens: $Q_2$ is tile 2, not token 2.
+Cut $Q$ by token rows into $Q_1, \dots, Q_{T_r}$, and $K$ by token rows into $K_1, \dots, K_{T_c}$. Since $K^\top$ stands on its side, it is thereby cut by *columns*. A tile holds many tokens: $Q_2$ is tile 2, not token 2. (Formulas count tiles from 1; tokens and everything in code count from 0.)
 """
 
-# %% [markdown] tags=["zh"] en="b17588f6"
+# %% [markdown] tags=["zh"] en="74b426a7"
 r"""
 再读一遍公式：$Q$ 的第 $r$ 行，$K$ 的第 $c$ 行，别无其他。两个矩阵的其余各行都不参与 $S_{rc}$。
 
 ## 一个 tile 由 Q 的若干行和 K 的若干行得到
 
-把 $Q$ 按 token 行切成 $Q_1, \dots, Q_{T_r}$，把 $K$ 按 token 行切成 $K_1, \dots, K_{T_c}$。$K^\top$ 是躺倒的，所以它是按*列*切开的。一个 tile 里有很多 token：$Q_2$ 是第 2 个 tile，不是第 2 个 token。
+把 $Q$ 按 token 行切成 $Q_1, \dots, Q_{T_r}$，把 $K$ 按 token 行切成 $K_1, \dots, K_{T_c}$。$K^\top$ 是躺倒的，所以它是按*列*切开的。一个 tile 里有很多 token：$Q_2$ 是第 2 个 tile，不是第 2 个 token。（公式里的 tile 从 1 数起；token 和代码里的一切从 0 数起。）
 """
 
 # %%
@@ -194,12 +199,12 @@ print(q_poisoned @ k_poisoned.T)
 
 # %% [markdown] tags=["en"]
 r"""
-The tile survives. So one tile is one unit of work: whoever computes tile $(i, j)$ needs $Q_i$ and $K_j$ only, can start at any time, and can forget both afterwards. That is what the cutting is for. Slow memory is large and dear to reach, on-chip memory small and fast, and two tiles fit where two matrices do not. On a GPU a thread block takes one or several tiles; here a shuffled loop stands for many workers without order.
+The tile survives. So one tile is one unit of work: whoever computes tile $(i, j)$ needs $Q_i$ and $K_j$ only, can start at any time, and can forget both afterwards. That is what the cutting is for. Slow memory is large and dear to reach, on-chip memory small and fast, and two tiles fit where two matrices do not. On a GPU a thread block, a group of threads that share one piece of on-chip memory, takes one or several tiles; here a shuffled loop stands for many workers without order.
 """
 
-# %% [markdown] tags=["zh"] en="82cbc393"
+# %% [markdown] tags=["zh"] en="c8f7993a"
 r"""
-这个 tile 安然无恙。所以一个 tile 就是一份独立的工作：谁来算第 $(i, j)$ 个 tile，谁就只需要 $Q_i$ 和 $K_j$，随时可以开始，算完就可以忘掉它们。切块正是为了这个。慢速内存大，但访问代价高；片上存储快，但很小；两个矩阵放不下的地方，两个 tile 放得下。在 GPU 上，一个线程块负责一个或几个 tile；这里用打乱顺序的循环来代表许多互不等待的工作者。
+这个 tile 安然无恙。所以一个 tile 就是一份独立的工作：谁来算第 $(i, j)$ 个 tile，谁就只需要 $Q_i$ 和 $K_j$，随时可以开始，算完就可以忘掉它们。切块正是为了这个。慢速内存大，但访问代价高；片上存储快，但很小；两个矩阵放不下的地方，两个 tile 放得下。在 GPU 上，一个线程块（共用一块片上存储的一组线程）负责一个或几个 tile；这里用打乱顺序的循环来代表许多互不等待的工作者。
 """
 
 # %%
