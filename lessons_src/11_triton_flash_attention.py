@@ -236,7 +236,7 @@ check.kv_head(kv_head)
 
 # %% [markdown] tags=["en"]
 r"""
-**2 · Where does the loop end?** (10 minutes) A causal program need not visit key tiles that none of its rows can see. Write `key_tiles(r1, b_c, n_q, n_k)`: how many key tiles of `b_c` keys a program visits whose rows end just before `r1` (half-open; `r1` is at most `n_q`).
+**2 · Where does the loop end?** (10 minutes) A causal program need not visit key tiles that none of its rows can see. Write `key_tiles(r1, b_c, n_q, n_k)`: how many key tiles of `b_c` keys a program visits whose rows end just before `r1` (half-open; the last tile's `r1` may lie past `n_q`).
 
 <details><summary>Hint 1</summary>
 
@@ -257,9 +257,9 @@ It sees keys $0 \dots r_1 - 1 + N_k - N_q$: that is $r_1 + N_k - N_q$ keys, but 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="0888da61"
+# %% [markdown] tags=["zh"] en="20fd45eb"
 r"""
-**2 · 循环到哪里为止？**（10 分钟）因果情形下，如果一个 key tile 对程序的所有行都不可见，就不必访问它。写 `key_tiles(r1, b_c, n_q, n_k)`：程序的行到 `r1` 之前为止（左闭右开；`r1` 不超过 `n_q`），每个 key tile 有 `b_c` 个 key，返回它要访问几个 key tile。
+**2 · 循环到哪里为止？**（10 分钟）因果情形下，如果一个 key tile 对程序的所有行都不可见，就不必访问它。写 `key_tiles(r1, b_c, n_q, n_k)`：程序的行到 `r1` 之前为止（左闭右开；最后一个 tile 的 `r1` 可能超过 `n_q`），每个 key tile 有 `b_c` 个 key，返回它要访问几个 key tile。
 
 <details><summary>提示 1</summary>
 
@@ -355,14 +355,36 @@ check.natural_lse(natural_lse)
 r"""
 ## The kernel
 
-Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read the first function next to `one_program` above: the same loop, line for line. The function at the end checks the input, allocates $O$ and $L$, and launches the grid.
+Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `one_program` above: the same loop, line for line. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
+
+| in the kernel | what it is |
+|---|---|
+| `@triton.jit`, `attention_kernel[(programs,)](...)` | the function is compiled for the GPU; the launch starts that many copies of it |
+| `tl.program_id(0)` | the number of this copy: from it the program finds its head and its query tile |
+| `tl.arange(0, B)` | the numbers 0 … B − 1; B must be a power of two known at compile time |
+| `tl.constexpr` | an argument that is known at compile time: another value means another compiled kernel |
+| `x + rows[:, None] * stride + f[None, :]` | a whole tile of addresses: row times the step between rows, plus feature |
+| `tl.load(..., mask=..., other=0.0)` | read a tile; where the mask is False nothing is read and 0 stands |
+| `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
+| `num_warps`, `num_stages` | how many groups of 32 threads share a program; how many key tiles are on their way at once |
 """
 
-# %% [markdown] tags=["zh"] en="d4a96c22"
+# %% [markdown] tags=["zh"] en="fed12271"
 r"""
 ## kernel
 
-这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把第一个函数和上面的 `one_program` 对照着读：同一个循环，一行对一行。最后的函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。
+这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和上面的 `one_program` 对照着读：同一个循环，一行对一行。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
+
+| kernel 里的写法 | 它是什么 |
+|---|---|
+| `@triton.jit`, `attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；启动时同时开始这么多份 |
+| `tl.program_id(0)` | 这一份的编号：程序由它算出自己的头和 query tile |
+| `tl.arange(0, B)` | 0 … B − 1 这些数；B 必须是 2 的幂，而且编译时就要知道 |
+| `tl.constexpr` | 编译时就知道的参数：换一个值，就要另外编译一个 kernel |
+| `x + rows[:, None] * stride + f[None, :]` | 一整个 tile 的地址：行号乘以行与行之间的步长，再加上特征的下标 |
+| `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
+| `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
+| `num_warps`, `num_stages` | 一个程序由几组 32 个线程合做；同时有几个 key tile 在路上 |
 """
 
 # %% source="utils/kernels/forward.py"
@@ -371,14 +393,18 @@ r"""
 r"""
 ## Is it right?
 
-Float results differ from float64, so one must say how far is allowed. The rule here: at most **twice the error that naive attention makes in the same dtype**, plus one unit in the last place of the largest output. The shapes are chosen to hurt: ragged, more queries than keys, shared heads, causal.
+Float results differ from float64, so one must say how far is allowed. The rule here: at most **twice the error that naive attention makes in the same dtype**, plus one unit in the last place of the largest output. The shapes are chosen to hurt: ragged, more queries than keys, shared heads, several sequences, causal; $Q$ lies in memory in another order, and the scale is not the usual one. $L$ is checked too.
+
+Afterwards, break the kernel: change one line in the cell above, run it and this table again, and see whether the table notices.
 """
 
-# %% [markdown] tags=["zh"] en="fac36af3"
+# %% [markdown] tags=["zh"] en="50eabce2"
 r"""
 ## 算得对吗？
 
-浮点结果总与 float64 有差别，所以必须说明允许差多少。这里的规则是：不超过**普通注意力用同一类型所产生误差的两倍**，再加上最大输出值的一个末位单位。形状专挑难的：有尾块、query 比 key 多、共用的头、因果掩码（causal mask）。
+浮点结果总与 float64 有差别，所以必须说明允许差多少。这里的规则是：不超过**普通注意力用同一类型所产生误差的两倍**，再加上最大输出值的一个末位单位。形状专挑难的：有尾块、query 比 key 多、共用的头、多个序列、因果掩码（causal mask）；$Q$ 在内存里换了一种排列，缩放因子也不是常用的那个。$L$ 也一并检查。
+
+之后不妨弄坏 kernel：改动上面单元格里的一行，重新运行它和这张表，看表能不能发现。
 """
 
 # %%
@@ -390,26 +416,49 @@ on_gpu = torch.cuda.is_available()
 place = "cuda" if on_gpu else "cpu"
 
 
-def errors(n_q, n_k, d, heads, kv_heads, causal, dtype=torch.float16):
-    q = torch.randn(1, heads, n_q, d, device=place).to(dtype)
-    k, v = torch.randn(2, 1, kv_heads, n_k, d, device=place).to(dtype)
-    full_k, full_v = (t.repeat_interleave(heads // kv_heads, dim=1) for t in (k, v))
-    reference = naive(q.double(), full_k.double(), full_v.double(), causal).nan_to_num()
-    plain = naive(q, full_k, full_v, causal).nan_to_num()
-    ours = flash_attention(q, k, v, causal=causal)
-    unit = torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(reference.abs().max()))
-    return [(x.double() - reference).abs().max().item() for x in (ours, plain)] + [unit]
+def reference(q, k, v, causal, scale, dtype):
+    """Return O and L of naive attention with S written out; the sums are in dtype."""
+    k, v = (x.to(dtype).repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
+    s = scale * q.to(dtype) @ k.transpose(-1, -2)
+    if causal:
+        visible = torch.ones(s.shape[-2:], device=s.device).tril(s.shape[-1] - s.shape[-2])
+        s = s.masked_fill(visible == 0, -math.inf)
+    return torch.softmax(s, -1).nan_to_num() @ v, torch.logsumexp(s, -1)
+
+
+# %%
+def errors(batch, n_q, n_k, d, heads, kv_heads, causal, dtype=torch.float16):
+    q = torch.randn(batch, n_q, heads, d, device=place).to(dtype).transpose(1, 2)  # strided
+    k, v = torch.randn(2, batch, kv_heads, n_k, d, device=place).to(dtype)
+    true, true_lse = reference(q, k, v, causal, 0.3, torch.float64)
+    plain = naive(0.3 * math.sqrt(d) * q, *expand(k, v, heads), causal).nan_to_num()
+    ours, lse = flash_attention(q, k, v, causal=causal, scale=0.3, return_lse=True)
+    seen = torch.isfinite(true_lse)
+    assert torch.equal(seen, torch.isfinite(lse)) and (ours[~seen] == 0).all()
+    unit = torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(true.abs().max()))
+    off = [(x.double() - true).abs().max().item() for x in (ours, plain)]
+    return off[0], 2 * off[1] + unit, (lse - true_lse)[seen].abs().max().item()
+
+
+def expand(k, v, heads):
+    return (x.repeat_interleave(heads // x.shape[1], dim=1) for x in (k, v))
 
 
 # %%
 torch.manual_seed(0)
-shapes = [(128, 128, 64, 2, 2), (113, 203, 64, 4, 2), (70, 40, 40, 2, 1), (1, 130, 128, 2, 2)]
-print("N_q  N_k    d  H_q/H_kv causal   our error  allowed")
-for n_q, n_k, d, heads, kv_heads in shapes:
+shapes = [
+    (1, 128, 128, 64, 2, 2),
+    (2, 113, 203, 64, 4, 2),
+    (1, 70, 40, 40, 2, 1),
+    (2, 1, 130, 128, 2, 2),
+]
+print(" B  N_q  N_k    d  heads causal   O is off  allowed   L is off")
+for shape in shapes:
     for causal in (False, True):
-        ours, plain, unit = errors(n_q, n_k, d, heads, kv_heads, causal)
-        line = f"{n_q:3}  {n_k:3}  {d:3}  {heads:5}/{kv_heads}  {causal!s:6}   {ours:.2e}   {2 * plain + unit:.2e}"
-        assert ours <= 2 * plain + unit, line
+        off, allowed, lse_off = errors(*shape, causal)
+        b, n_q, n_k, d, heads, kv_heads = shape
+        line = f"{b:2}  {n_q:3}  {n_k:3}  {d:3}    {heads}/{kv_heads} {causal!s:6}   {off:.2e}  {allowed:.2e}  {lse_off:.1e}"
+        assert off <= allowed and lse_off < 1e-4, line
         print(line)
 
 # %% [markdown] tags=["en"]
@@ -418,16 +467,16 @@ r"""
 
 On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, and beside naive attention. Operations are counted as $4 B H N^2 d$, and half of that when causal. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
 
-**Predict.** Which will be faster at $N = 1024$: the hand-tuned library or these hundred lines? And will naive attention be 2, 5 or 10 times slower at $N = 4096$?
+**Predict.** Which will be faster at $N = 1024$: the hand-tuned library or these hundred lines? And how many times slower is naive attention at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="222ffa99"
+# %% [markdown] tags=["zh"] en="7b463250"
 r"""
 ## 有多快？
 
 如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）以及普通注意力放在一起计时。运算次数按 $4 B H N^2 d$ 计，因果时减半。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
-**先猜后算**：$N = 1024$ 时谁更快，精心调过的库，还是这百来行代码？$N = 4096$ 时，普通注意力会慢 2 倍、5 倍还是 10 倍？
+**先猜后算**：$N = 1024$ 时谁更快，精心调过的库，还是这百来行代码？$N = 4096$ 时，普通注意力要慢多少倍？
 """
 
 # %%
@@ -450,13 +499,28 @@ if on_gpu:
     speed = list(speed_rows(flash_attention, points, 16384 if big else 4096, dtype))
 show(lambda: measured.speed(speed, card), alt=f"TFLOP/s over N on {card}")
 
+# %%
+print(
+    f"{card}, torch {torch.__version__}"
+    if on_gpu
+    else f"{card}, torch {recorded.TORCH}, triton {recorded.TRITON}, {recorded.DATE}"
+)
+ours = {(r["d"], r["causal"], r["n"]): r["ms"] for r in speed if r["method"] == "this course"}
+for point, ms in ours.items():
+    others = {r["method"]: r["ms"] / ms for r in speed if (r["d"], r["causal"], r["n"]) == point}
+    print(point, {name: f"{ratio:.2f}" for name, ratio in others.items() if name != "this course"})
+
 # %% [markdown] tags=["en"]
 r"""
+Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does the whole work also when causal, yet is credited with half.
+
 *Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. The card that was measured stands in the title.*
 """
 
-# %% [markdown] tags=["zh"] en="787e69df"
+# %% [markdown] tags=["zh"] en="8774a802"
 r"""
+每一行是一个点（d，是否因果，N）：其他方法所用的时间是这个 kernel 的多少倍。小于 1 就是比它快。普通注意力在因果情形下也做全部的运算，却只按一半计。
+
 *图：每秒运算次数（TFLOP/s）随 N 的变化，每种头维度、有无因果掩码（causal mask）各一格，每种方法一条线。测量所用的显卡写在标题里。*
 """
 

@@ -88,9 +88,9 @@ class Check:
             return Result("not attempted", f"· {self.name}: {not_attempted(attempt)}")
         exercise = self.build()
         failures = []
-        for case in exercise.cases:
-            first = case is exercise.cases[0]
-            failure = try_case(self.name, exercise, case, attempt, first)
+        for number, case in enumerate(exercise.cases):
+            earlier = [] if exercise.show_all else exercise.cases[:number]
+            failure = try_case(self.name, exercise, case, earlier, attempt)
             if failure:
                 failures.append(failure)
                 if not exercise.show_all:
@@ -143,13 +143,15 @@ def is_untouched(attempt) -> bool:
         return False
 
 
-def try_case(name: str, exercise: Exercise, case: Case, attempt, first: bool) -> Result | None:
+def try_case(
+    name: str, exercise: Exercise, case: Case, earlier: Sequence[Case], attempt
+) -> Result | None:
     """Return None when the case passes, else a failed Result that explains."""
     args = copy.deepcopy(case.args)
     got, error = outcome(exercise.use, attempt, args)
     if error is None and not differ(got, case.expected, case.tolerance):
         return changed_input(name, case, args)
-    mistake = explain(exercise, case, got, error)
+    mistake = explain(exercise, case, earlier, got, error)
     lines = [f"✗ {name}: {case.says}"]
     if inspect.isroutine(attempt):
         call = case.call or f"{name}({', '.join(map(short, case.args))})"
@@ -165,7 +167,7 @@ def try_case(name: str, exercise: Exercise, case: Case, attempt, first: bool) ->
     else:
         lines.append(f"  {case.otherwise or next_step(got, error, case.expected, attempt)}")
     kind = mistake.kind if mistake else "" if error else case.kind  # a crash tells no kind
-    lines.append(f"  {kind_of(kind, first)}")
+    lines.append(f"  {kind_of(kind, first=not earlier)}")
     message = "\n".join(line for line in lines if line.strip())
     return Result("failed", message, mistake.key if mistake else "", kind)
 
@@ -194,18 +196,28 @@ def changed_input(name: str, case: Case, args: tuple) -> Result | None:
     return None
 
 
-def explain(exercise: Exercise, case: Case, got, error) -> Mistake | None:
-    """Return the first typical mistake whose model does the same as the attempt did."""
+def explain(exercise: Exercise, case: Case, earlier: Sequence[Case], got, error) -> Mistake | None:
+    """Return the typical mistake whose model does the same as the attempt did, if there is one.
+
+    Among several, one whose model passes the earlier cases, as the attempt did, explains better.
+    """
+    same = []
     for mistake in exercise.mistakes:
         value, raised = outcome(exercise.use, mistake.model, copy.deepcopy(case.args))
         if error is not None or raised is not None:
             if type(error) is type(raised) and str(error) == str(raised):
-                return mistake
+                same.append(mistake)
         elif differ(value, case.expected, case.tolerance) and not differ(
             got, value, max(case.tolerance, 1e-12)
         ):
-            return mistake
-    return None
+            same.append(mistake)
+    better = [m for m in same if all(passes(exercise, m.model, c) for c in earlier)]
+    return next(iter(better or same), None)
+
+
+def passes(exercise: Exercise, attempt, case: Case) -> bool:
+    value, error = outcome(exercise.use, attempt, copy.deepcopy(case.args))
+    return error is None and not differ(value, case.expected, case.tolerance)
 
 
 def differ(got, expected, tolerance: float) -> bool:
@@ -239,7 +251,7 @@ def as_array(value) -> np.ndarray:
 
 def agree(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
     """Entry-wise: infinities and NaN in the same places, finite entries within the tolerance."""
-    if tolerance == 0.0 or got.dtype == object:
+    if tolerance == 0.0 or object in (got.dtype, expected.dtype):
         return bool(np.all((got == expected) | ((got != got) & (expected != expected))))
     finite = expected[np.isfinite(expected)]
     limit = tolerance * max(1.0, np.abs(finite).max(initial=0.0))
