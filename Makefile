@@ -21,6 +21,7 @@ env: .venv/.ready  ## create the environment (shared by all commands)
 .venv/.ready: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; choose one with: make env PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv is missing; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "Setting up .venv: about 2 GB, some minutes, little to see meanwhile"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
 	$(if $(TORCH_INDEX),$(BIN)/pip install --quiet --index-url $(TORCH_INDEX) torch -c constraints.txt)
