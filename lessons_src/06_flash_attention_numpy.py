@@ -101,7 +101,7 @@ Do not normalise a tile. Keep its state $(m, \ell, \tilde O)$, merge the states,
 
 # %% [markdown] tags=["zh"] en="28bfa793"
 r"""
-取平均的循环居然通过了。输入有多好，测试才有多好：这组输入分辨不出对错。本课结尾要由你自己来挑输入。
+取平均的循环居然通过了。测试管不管用，全看输入：这组输入分辨不出对错。本课结尾要由你自己来挑输入。
 
 ## 第 05 课就是补救办法
 
@@ -148,12 +148,12 @@ for d in (4, 64, 1024):
 
 # %% [markdown] tags=["en"]
 r"""
-With $\mathrm{scale} = 1/\sqrt d$ the spread stays near 1, whatever $d$ is. Here is the algorithm on the counted memory: capitals live in slow memory, small letters on chip.
+With $\mathrm{scale} = 1/\sqrt d$ the spread stays near 1, whatever $d$ is. Here is the algorithm on the counted memory: capitals live in slow memory, small letters on chip. `in_slow_memory` puts $Q$, $K$, $V$ there and makes room for $O$ and $L$; `on_chip` makes room for a state; `.array` is what was written. `update` is the step that takes a tile into the state. For now it is lesson 05, a merge with the state of the tile:
 """
 
-# %% [markdown] tags=["zh"] en="df71c4b9"
+# %% [markdown] tags=["zh"] en="0abd5cca"
 r"""
-乘上 $\mathrm{scale} = 1/\sqrt d$，不论 $d$ 多大，幅度都在 1 附近。下面是在计数内存上写的算法：大写字母在慢速内存里，小写字母在片上。
+乘上 $\mathrm{scale} = 1/\sqrt d$，不论 $d$ 多大，幅度都在 1 附近。下面是在计数内存上写的算法：大写字母在慢速内存里，小写字母在片上。`in_slow_memory` 把 $Q$、$K$、$V$ 放到那里，并给 $O$ 和 $L$ 留出位置；`on_chip` 在片上给状态留出位置；`.array` 是写出来的结果。`update` 是把一个 tile 并入状态的那一步，眼下就用第 05 课的做法，与这个 tile 的状态合并：
 """
 
 # %%
@@ -257,7 +257,7 @@ The last lines of a turn: `l = alpha * l + p.sum(axis=1)`, then `acc = alpha[:, 
 r"""
 $\tilde m$ 是这个 tile 每一行的最大值。第一轮不用特殊处理：$m = -\infty$ 使 $\alpha = 0$，旧的东西一点不留。
 
-**练习 1 · 内层循环**（15 分钟）。这是 FlashAttention 的心脏；先自己写，下一节再看答案。`inner_loop(q_i, k, v, b_c)` 依次走过每块 `b_c` 个 key 的 tile，返回形状 `(rows,)` 的 `m`、形状 `(rows,)` 的 `l` 和形状 `(rows, d_v)` 的 `acc`；`acc` 不除以 `l`。缩放因子取 1。检查时比较的是 `acc / l` 和 `m + np.log(l)`。可以用 `tiles` 和 NumPy，但不要用处理状态的那些函数。后面的内容不依赖任何练习，可以跳过。
+**练习 1 · 内层循环**（15 分钟）。这是 FlashAttention 的核心；先自己写，下一节再看答案。`inner_loop(q_i, k, v, b_c)` 依次走过每块 `b_c` 个 key 的 tile，返回形状 `(rows,)` 的 `m`、形状 `(rows,)` 的 `l` 和形状 `(rows, d_v)` 的 `acc`；`acc` 不除以 `l`。缩放因子取 1。检查时比较的是 `acc / l` 和 `m + np.log(l)`。可以用 `tiles` 和 NumPy，但不要用处理状态的那些函数。后面的内容不依赖任何练习，可以跳过。
 
 <details><summary>提示 1</summary>
 
@@ -337,7 +337,7 @@ def ladder(q, k, v, b, memory, passes):
     for rows in memory.turns(tiles(len(Q), b)):
         q_i = Q[rows] / np.sqrt(q.shape[1])
 
-        def walk(q_i=q_i):
+        def walk(q_i=q_i):  # one pass; the default keeps this turn's tile
             for cols in memory.turns(tiles(len(K), b)):
                 yield cols, memory.chip("S", product(q_i, K[cols].T))
 
@@ -371,7 +371,7 @@ Online softmax joins the first two, so that $m$ and $\ell$ come from one pass:
 
 # %% [markdown] tags=["zh"] en="45d10194"
 r"""
-在线 softmax 把前两遍合成一遍，$m$ 和 $\ell$ 一次得到：
+在线 softmax 把前两遍合成一遍，$m$ 和 $\ell$ 走一遍就都有了：
 """
 
 
@@ -429,7 +429,7 @@ for passes in (three_passes, two_passes, one_pass):
 r"""
 All three are exact and none stores $N^2$ numbers. So **not storing $S$ does not need online softmax; online softmax saves passes**: $K$ is read once instead of three times for a query tile, and the arithmetic falls from $8N^2d$ to $4N^2d$, since the scores need not be computed again.
 
-(The last column counts the tiles that were read and the tile of scores. The few numbers of $m$, $\ell$ and $\tilde O$ were left out in this experiment; `flash` counts them.)
+(The last column counts the tiles that were read and the tile of scores. All three also hold $m$, $\ell$ and $\tilde O$ on chip, and $\tilde O$ is as large as $Q_i$ here. This experiment left them out; `flash` counts them.)
 
 ## What the traffic really is
 
@@ -438,11 +438,11 @@ Against whom should the loop be compared? First against naive attention on the s
 **Predict before you run on.** By how many bytes do the two differ?
 """
 
-# %% [markdown] tags=["zh"] en="1b89ef68"
+# %% [markdown] tags=["zh"] en="14d140a1"
 r"""
 三种都是精确的，也都没有存 $N^2$ 个数。所以，**不存 $S$ 并不需要在线 softmax；在线 softmax 省的是遍数**：对每个 query tile，$K$ 从读三遍变成读一遍；分数不必重算，计算量就从 $8N^2d$ 降到 $4N^2d$。
 
-（最后一列数的是读进来的 tile 和分数 tile。这个实验没有计入 $m$、$\ell$、$\tilde O$ 那几个数；`flash` 是计入的。）
+（最后一列数的是读进来的 tile 和分数 tile。三种走法在片上还都留着 $m$、$\ell$ 和 $\tilde O$，其中 $\tilde O$ 在这里和 $Q_i$ 一样大。这个实验没有计入它们；`flash` 是计入的。）
 
 ## 访存量究竟有多少
 
@@ -467,7 +467,7 @@ Exactly the four passes over an $N \times N$ matrix, nothing more. But the compa
 
 # %% [markdown] tags=["zh"] en="9e5bdf6c"
 r"""
-差的正是在 $N \times N$ 矩阵上走的那四遍，一点不多。不过这样比是占了便宜的：它让朴素注意力也一遍遍重读 $K$ 和 $V$。理想化的朴素版本只有三行，每一行的每个操作数只读一次：
+差的正是在 $N \times N$ 矩阵上走的那四遍，一点不多。不过这样比，flash 占了便宜：这里让朴素注意力也一遍遍重读 $K$ 和 $V$。理想化的朴素版本只有三行，每一行的每个操作数只读一次：
 """
 
 
@@ -486,12 +486,12 @@ print(f"idealised naive {ideal.traffic:,} bytes: {ideal.traffic / ours.traffic:.
 
 # %% [markdown] tags=["en"]
 r"""
-Against this one, flash with tiles of 16 rows moves *more*. What it pays for is reading $K$ and $V$ again: $2N^2d/B_r$ numbers instead of the $4N^2$ of the four passes. So it wins only when $B_r$ is above about $d/2$, here 32. Turn the knob:
+Against this one, flash with tiles of 16 rows moves *more*. What it pays for is reading $K$ and $V$ again: $2N^2d/B_r$ numbers instead of the $4N^2$ of the four passes. So it wins only when $B_r$ is above about $d/2$, here 32. Turn the knob, from now on with 2-byte numbers for both:
 """
 
-# %% [markdown] tags=["zh"] en="866ec7ea"
+# %% [markdown] tags=["zh"] en="04fbf7da"
 r"""
-和它相比，每块 16 行的 flash 搬得*更多*。多出来的代价是反复读 $K$ 和 $V$：共 $2N^2d/B_r$ 个数，而那四遍是 $4N^2$ 个。所以要 $B_r$ 大于 $d/2$ 左右（这里是 32）才合算。转动这个旋钮看看：
+和它相比，每块 16 行的 flash 搬得*更多*。多出来的代价是反复读 $K$ 和 $V$：共 $2N^2d/B_r$ 个数，而那四遍是 $4N^2$ 个。所以要 $B_r$ 大于 $d/2$ 左右（这里是 32）才合算。转动这个旋钮看看；从这里起，两者每个数都占 2 字节：
 """
 
 # %%
@@ -504,18 +504,18 @@ for b_r in (8, 16, 32, 64, 128):
     assert k_and_v == 2 * (2 * n * n * d // b_r)  # 2 bytes a number
     ratio = ideal.traffic / memory.traffic
     intensity = 4 * n * n * d / k_and_v  # the ladder's last line: 4N²d FLOPs
-    print(f"B_r {b_r:3}: naive/flash {ratio:.2f}, {intensity:3.0f} FLOPs for a byte of K and V")
+    print(f"B_r {b_r:3}: ideal/flash {ratio:.2f}, {intensity:3.0f} FLOPs for a byte of K and V")
 
 # %% [markdown] tags=["en"]
 r"""
-With 2-byte numbers a pair of tiles $K_j$, $V_j$ costs $4 B_c d$ bytes and feeds $4 B_r B_c d$ FLOPs: **$B_r$ is the FLOPs per byte.** The height of the query tile is the knob of the whole algorithm, and room on chip is what limits it.
+With 2-byte numbers a pair of tiles $K_j$, $V_j$ costs $4 B_c d$ bytes and feeds $4 B_r B_c d$ FLOPs: **$B_r$ is the FLOPs per byte of $K$ and $V$.** The height of the query tile is the knob of the whole algorithm, and room on chip is what limits it.
 
 How does all this grow with $N$, at a fixed tile size? **Predict before you run on:** what happens to the room on chip and to the traffic when $N$ doubles?
 """
 
-# %% [markdown] tags=["zh"] en="d834d02b"
+# %% [markdown] tags=["zh"] en="5690281e"
 r"""
-每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是每字节的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。
+每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是 $K$ 和 $V$ 每个字节所供的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。
 
 tile 大小不变时，这一切怎样随 $N$ 增长？**先猜后算**：$N$ 加倍，片上要的空间和访存量各会怎样？
 """
@@ -538,14 +538,14 @@ Step through the loop. Lit is what is on chip; each row's output so far is compa
 - **tiles normalised**: the softmax of each tile is added up.
 - **m₀ = 0**: the maximum starts at 0 instead of $-\infty$.
 
-**Predict first:** in which row, and in which step, will each output leave the truth? Row 0 has rising tile maxima, row 1 has scores near −800, row 2 has scores of at most 0, row 3 starts with its largest score.
+**Predict first:** in which row, and in which step, will each output leave the truth? Row 0 has tile maxima that rise twice and then fall, row 1 has scores near −800, row 2 has scores of at most 0, row 3 has ordinary ones; rows 1 to 3 start with their largest score.
 """
 
-# %% [markdown] tags=["zh"] en="c884afc6"
+# %% [markdown] tags=["zh"] en="a147cd7c"
 r"""
 片上空间不变，任何地方都没有 $N^2$ 个数的数组。可是 $N$ 每加倍一次，访存量增大的倍数就更接近 4：$K$ 和 $V$ 的那部分仍是 $N$ 的平方级，计算量也是。只有*存*下来的东西是线性的。
 
-## 影片，和一个破坏者
+## 逐步播放，再来搞破坏
 
 一步一步看这个循环。亮着的是片上的东西；每一行到目前为止的输出，都与只算这些 key 的真值相比。然后选一种破坏。
 
@@ -553,7 +553,7 @@ r"""
 - **tiles normalised**：每个 tile 各做 softmax，再加起来。
 - **m₀ = 0**：最大值不从 $-\infty$ 开始，而从 0 开始。
 
-**先猜后看**：每种破坏会让哪一行的输出、在哪一步离开真值？第 0 行的 tile 最大值一路上升，第 1 行的分数在 −800 附近，第 2 行的分数都不大于 0，第 3 行一开始就是最大的分数。
+**先猜后看**：每种破坏会让哪一行的输出、在哪一步离开真值？第 0 行的 tile 最大值先升两次再下降，第 1 行的分数在 −800 附近，第 2 行的分数都不大于 0，第 3 行的分数平平常常；第 1 到第 3 行的第一个分数就是最大的。
 """
 
 
@@ -597,16 +597,16 @@ show(frame, controls(), alt())
 r"""
 *Picture: Q on the left, Kᵀ and Vᵀ above and below, O on the right, all in slow memory; what is lit is on chip. Where they meet stands the only tile of scores that exists. Below, the state of the two rows, m, ℓ and Õ, with Õ/ℓ and the truth so far; to the right, a dot for the first entry of each row's output after every step, inside a ring where the truth is. A cross is a wrong output, with its value beside it.*
 
-Without α, a row goes wrong when its maximum rises: row 0 in its second tile. Row 3, whose first score is its largest, never does. With tiles normalised every row is wrong from its second tile on. And $m_0 = 0$ is right in three rows of four: in row 1 every $e^{s - 0}$ underflows to 0, and the output is $0/0$. A test with ordinary scores never finds it.
+Without α, a row goes wrong when its maximum rises: row 0 in its second tile. The other rows start with their largest score and never do. With tiles normalised every row is wrong from its second tile on. And $m_0 = 0$ is right in three rows of four: in row 1 every $e^{s - 0}$ underflows to 0, and the output is $0/0$. A test with ordinary scores never finds it.
 
 Is that wrong algebra, or only the floats? Fractions tell. The update of lesson 05 in base 2, without any rounding, with scores near −2000:
 """
 
-# %% [markdown] tags=["zh"] en="f30d11f2"
+# %% [markdown] tags=["zh"] en="886d4fb2"
 r"""
 *图：左边是 Q，上下是 Kᵀ 和 Vᵀ，右边是 O，都在慢速内存里；亮着的在片上。它们相交处是唯一存在的那个分数 tile。下面是当前两行的状态 m、ℓ、Õ，以及 Õ/ℓ 和到目前为止的真值；右边，每一步之后每行输出的第一个元素画成一个点，真值画成一个圈。叉表示输出错了，旁边写着它的值。*
 
-没有 α，一行在最大值升高时出错：第 0 行在第二个 tile 就错了。第 3 行的第一个分数就是最大的，所以一直不错。各 tile 归一化时，每一行从第二个 tile 起都是错的。而 $m_0 = 0$ 在四行里对了三行：第 1 行的所有 $e^{s - 0}$ 都下溢成 0，输出变成 $0/0$。用平常的分数来测试，永远发现不了它。
+没有 α，一行在最大值升高时出错：第 0 行在第二个 tile 就错了。其余各行的第一个分数就是最大的，所以一直没出错。各 tile 归一化时，每一行从第二个 tile 起都是错的。而 $m_0 = 0$ 在四行里对了三行：第 1 行的所有 $e^{s - 0}$ 都下溢成 0，输出变成 $0/0$。用平常的分数来测试，永远发现不了它。
 
 这是代数错了，还是只有浮点数错了？换成有理数算一遍就知道了。下面用第 05 课的更新，以 2 为底，没有任何舍入，分数在 −2000 附近：
 """
@@ -652,7 +652,7 @@ $\ln(\ell\, e^m) = m + \ln \ell$. Computing $e^m$ would overflow.
 
 # %% [markdown] tags=["zh"] en="83ecad66"
 r"""
-结果是同一个有理数：两种起点，代数都对；而能让浮点数不出事的是 $-\infty$。下面的检查会说明发现的是哪一种错误。
+结果是同一个有理数：两种起点，代数都对；但要让浮点运算也不出错，得从 $-\infty$ 开始。下面的检查会说明发现的是哪一种错误。
 
 ## 练习
 
@@ -760,7 +760,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="6678a776"
 r"""
-**4 · 逼它露馅**（15 分钟）。有六个黑盒，`check.BOXES["a"]` 到 `check.BOXES["f"]`：给定一行分数 `s`、每个 key 一个值 `v`，以及每块 `tile` 个 key，每个黑盒都应当返回 `softmax(s) @ v`，一个数。但每个都被动了不同的手脚。请给每个黑盒提供一组能让它露馅的输入 `(s, v, tile)`：两个列表和一个整数。其中有一个代数完全正确，只有浮点数能让它露馅。数最大可以到 $10^6$。先看一组平平无奇的输入：
+**4 · 逼它露馅**（15 分钟）。有六个黑盒，`check.BOXES["a"]` 到 `check.BOXES["f"]`：给定一行分数 `s`、每个 key 一个值 `v`，以及每块 `tile` 个 key，每个黑盒都应当返回 `softmax(s) @ v`，一个数。但每个都被动过不同的手脚。请给每个黑盒提供一组能让它露馅的输入 `(s, v, tile)`：两个列表和一个整数。其中有一个代数完全正确，只有浮点数能让它露馅。数最大可以到 $10^6$。先看一组平平无奇的输入：
 """
 
 # %%
@@ -887,7 +887,7 @@ c：数一数 query tile，每个都要读完整个 $K$ 和 $V$。
 
 <details><summary>提示 3</summary>
 
-e：想想影片里只有第 1 行能识破的那种破坏。
+e：想想那幅图里，只有第 1 行才会暴露的那种破坏。
 
 </details>
 """
@@ -918,7 +918,7 @@ r"""
 2. For each query tile: score tile, update of $m, \ell, \tilde O$, drop; at the end one division, and $L = m + \ln \ell$.
 3. It equals naive attention for any tile sizes, because of lessons 01 and 05 and nothing else.
 4. Three, two or one pass over $K$: all exact, none stores $S$; online softmax saves passes.
-5. It saves four passes over $N^2$ numbers and pays with $2N^2d/B_r$; $B_r$ is the FLOPs per byte.
+5. It saves four passes over $N^2$ numbers and pays with $2N^2d/B_r$; at 2 bytes a number, $B_r$ is the FLOPs per byte of $K$ and $V$.
 
 <details><summary>Claims of this lesson and where they were shown</summary>
 
@@ -935,11 +935,11 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3. T. Dao, *FlashAttention-2* (2023), Algorithm 1: this loop. M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018).
 """
 
-# %% [markdown] tags=["zh"] en="619a587c"
+# %% [markdown] tags=["zh"] en="f41b3018"
 r"""
 ## 本课没有证明什么
 
-- 这里没有说循环有多快。用 NumPy 问不出这个；第 11 课在 GPU 上测量。
+- 这里没有说循环有多快。这个问题不该问 NumPy；第 11 课在 GPU 上测量。
 - 字节更少，是比*哪一个*朴素版本少？和理想化的那个比，query tile 太小就会输。
 - $K$ 和 $V$ 的访存量以及计算量，仍是 $N$ 的平方级。变成线性的只有存下来的数。
 - 所有 key 都可见。掩码，以及一个可见 key 都没有的行，是第 07 课的内容；这里总有 $\ell \ge 1$。
@@ -952,7 +952,7 @@ r"""
 2. 对每个 query tile：算分数 tile，更新 $m, \ell, \tilde O$，丢掉分数；最后除一次，再写 $L = m + \ln \ell$。
 3. 不论 tile 多大，它都等于朴素注意力，依据是第 01 课和第 05 课，仅此而已。
 4. 把 $K$ 走三遍、两遍或一遍：都精确，都不存 $S$；在线 softmax 省的是遍数。
-5. 它省下在 $N^2$ 个数上走的四遍，代价是 $2N^2d/B_r$；$B_r$ 就是每字节的浮点运算次数。
+5. 它省下在 $N^2$ 个数上走的四遍，代价是 $2N^2d/B_r$；每个数 2 字节时，$B_r$ 就是 $K$ 和 $V$ 每个字节所供的浮点运算次数。
 
 <details><summary>本课的结论与证据</summary>
 
@@ -962,7 +962,7 @@ r"""
 - 与同样 tile 的朴素注意力相差 $4N^2$ 个数：打印出 `True` 的单元格。
 - flash 可能比理想化的朴素版本搬得更多，这由 $B_r$ 决定：0.59，以及它下面的表。
 - 片上空间不随 $N$ 变，访存量按平方增长：四种长度的那张表。
-- 每种破坏弄坏什么、又留下什么是对的：影片、用有理数的单元格和练习 4。
+- 每种破坏弄坏什么、又留下什么是对的：逐步播放的图、用有理数的单元格和练习 4。
 
 </details>
 

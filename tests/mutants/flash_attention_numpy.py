@@ -63,6 +63,26 @@ def inner_by_merging(q_i, k, v, b_c):
     return tuple(state)
 
 
+def inner_of_all_keys(q_i, k, v, b_c):
+    """The right state, but all scores at once."""
+    return tuple(state_of(q_i @ k.T, v))
+
+
+def inner_by_einsum(q_i, k, v, b_c):
+    """A product on the transposed tile, and in-place sums."""
+    m, l, acc = -np.inf, np.zeros(len(q_i)), np.zeros((len(q_i), v.shape[1]))
+    for cols in tiles(len(k), b_c):
+        s = (k[cols] @ q_i.T).T
+        m_new = np.maximum(m, s.max(axis=1))
+        p = np.exp(s - m_new[:, None])
+        l *= np.exp(m - m_new)
+        l += p.sum(axis=1)
+        acc *= np.exp(m - m_new)[:, None]
+        acc += np.einsum("rc,cf->rf", p, v[cols])
+        m = m_new
+    return [m, l, acc]
+
+
 def inner_with_shifted_m(q_i, k, v, b_c):
     """Another reference than the maximum is as right."""
     m, l, acc = inner()(q_i, k, v, b_c)
@@ -123,7 +143,7 @@ OTHERS = {
 TRUTH = {"a": False, "b": False, "c": True, "d": False, "e": False}
 
 RIGHT = {
-    "inner_loop": [inner(), inner_by_merging, inner_with_shifted_m],
+    "inner_loop": [inner(), inner_by_merging, inner_by_einsum, inner_with_shifted_m],
     "finish": [finish_plain, finish_row_by_row],
     "scaled": [scale(), scaled_keys, scaled_m_raw],
     "break_it": [INPUTS, OTHERS],
@@ -140,9 +160,23 @@ WRONG = {
             inner((ALPHA, "m = m_new"), (P, f"{P}; alpha = np.exp(m - m_new)")),
         ],
         "alpha_upside_down": [
-            inner((ALPHA, "alpha = np.exp(m_new - m)")),
             inner((ALPHA, f"alpha = {FIRST}np.exp(m_new - m))")),
+            inner((ALPHA, "alpha = np.exp(np.where(m == -np.inf, 0, m_new - m))")),
+        ],
+        "nan_at_once": [
+            inner((ALPHA, "alpha = np.exp(m_new - m)")),
             inner((ALPHA, "alpha = 1 / np.exp(m - m_new)")),
+            inner((ALPHA, "alpha = m - m_new")),
+            inner((MAXIMUM, "np.minimum(m, s.max(axis=1))")),
+            inner(("np.full(len(q_i), -np.inf)", "np.full(len(q_i), np.inf)")),
+        ],
+        "tiles_normalised": [
+            inner((P, f"{P}; p /= p.sum(axis=1, keepdims=True)")),
+            inner((P, f"{P}; p = (p.T / p.sum(axis=1)).T")),
+        ],
+        "sum_over_queries": [
+            inner((L, "l = alpha * l + p.sum()")),
+            inner((L, "l = alpha * l + p.sum(axis=0)")),
         ],
         "rescaled_after_adding": [
             inner((ACC, "acc = alpha[:, None] * (acc + p @ v[c : c + b_c])")),
@@ -190,10 +224,23 @@ WRONG = {
         ],
         "": [
             inner(("return m, l, acc", "pass")),
-            inner((L, "l = alpha * l + p.sum()")),
             inner((ACC, "acc = alpha[:, None] * acc + p @ v[:b_c]")),
+            inner((ACC, "acc = alpha[:, None] * acc + p @ v")),  # not one tile
+            inner(("return m, l, acc", "return acc / l[:, None], m + np.log(l)")),  # finished
+            inner(("return m, l, acc", "return m, l, acc.T")),
+            inner(("np.zeros(len(q_i))", "np.zeros(q_i.shape[1])")),  # features, not rows
+            inner_of_all_keys,
             inner((ACC, "acc = alpha * acc + p @ v[c : c + b_c]")),
             inner((P, "p = np.exp(s - m_new)")),
+        ],
+        "no_maximum": [
+            inner((MAXIMUM, "np.zeros(len(q_i))"), (ALPHA, "alpha = np.ones(len(q_i))")),
+        ],
+        "quotient_of_exponentials": [
+            inner(
+                (ALPHA, "alpha = np.exp(m) / np.exp(m_new)"),
+                (P, "p = np.exp(s) / np.exp(m_new)[:, None]"),
+            ),
         ],
         "one_maximum_for_all": [inner((MAXIMUM, "np.maximum(m, s.max())"))],
         "tile_reference": [inner((MAXIMUM, "s.max(axis=1)"))],
@@ -212,9 +259,19 @@ WRONG = {
         "back_to_large_numbers": [
             lambda m, l, acc: (acc / l[:, None], np.log(np.exp(m) * l)),
         ],
+        "exchanged": [lambda m, l, acc: (m + np.log(l), (acc.T / l).T)],
+        "axis_kept": [lambda m, l, acc: (acc / l[:, None], m[:, None] + np.log(l[:, None]))],
         "": [lambda m, l, acc: acc / l[:, None], lambda m, l, acc: (m + np.log(l), acc)],
     },
     "scaled": {
+        "state_returned": [scale(("acc / l[:, None], m + np.log(l)", "m, l, acc"))],
+        "first_tile_only": [
+            scale(("m = m_new\n", "m = m_new\n        return acc / l[:, None], m + np.log(l)\n"))
+        ],
+        "lse_of_raw_scores": [
+            scale(("m + np.log(l)", "np.log(np.exp(q_i @ k.T).sum(axis=1))")),
+        ],
+        "lse_scaled_back": [scale(("m + np.log(l)", "(m + np.log(l)) / scale"))],
         "scale_forgotten": [
             scale(
                 ("scale * (q_i @ k[cols].T)", "q_i @ k[cols].T"),
@@ -250,6 +307,7 @@ WRONG = {
     "break_it": {
         "": [
             {**INPUTS, "c": ([0, 0, 3, 3], [1, 1, 1, 1], 2)},  # equal values
+            {**INPUTS, "a": ([2, 2, 2, 2], [0, 1, 0, 1], 2)},  # equal scores
             {**INPUTS, "a": ([3, 3, 0, 0], [1, 1, 0, 0], 2)},  # the maximum never rises
             {**INPUTS, "b": ([0, 0, 3, 3], [1, 1, 0, 0], 2)},  # it never falls
             {**INPUTS, "c": ([0, 1, 2], [1, 0, 0], 3)},  # one tile

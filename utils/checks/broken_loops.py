@@ -155,6 +155,11 @@ def why_unsuspected(s, v, tile: int) -> str:
             en="not exposed: all keys lie in one tile, so nothing had to be merged",
             zh="没有露馅：所有的 key 都在一个 tile 里，根本不需要合并",
         )
+    if np.ptp(s) == 0:
+        return say(
+            en="not exposed: all scores are equal, so the maximum never moves between tiles",
+            zh="没有露馅：所有的分数都相等，从一个 tile 到下一个，最大值从不改变",
+        )
     return say(
         en="not exposed: try other tile maxima (rising, falling, very low), other lengths, more tiles",
         zh="没有露馅：换换各 tile 的最大值（上升、下降、极低）、长度，或者多几个 tile",

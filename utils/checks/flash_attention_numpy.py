@@ -20,19 +20,73 @@ def values(keys: int, d_v: int) -> np.ndarray:
     return ((c * c + 3 * c * f + 2 * f + c) % 5).astype(float)
 
 
-def with_scores(scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return q_i (rows, rows) and k (keys, rows) that give exactly these scores (rows, keys)."""
+def with_scores(scores, idle: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return q_i (rows, d) and k (keys, d) that give exactly these scores (rows, keys).
+
+    d is the number of rows, and idle more: features that are 0 in q_i and 1 in k.
+    """
     scores = np.array(scores, dtype=float)
-    return np.eye(len(scores)), scores.T.copy()
+    rows, keys = scores.shape
+    return np.eye(rows, rows + idle), np.hstack([scores.T, np.ones((keys, idle))])
 
 
-def output_and_lse(attempt, *args):
-    """Use an attempt: any state that means the same O and L is right, whatever its m."""
-    state = attempt(*args)
+class InTiles(np.ndarray):
+    """K or V (keys, width) that refuses a product of more entries than a tile of keys has."""
+
+    width, largest = 0, 0
+
+    def __array_finalize__(self, parent):
+        self.width, self.largest = getattr(parent, "width", 0), getattr(parent, "largest", 0)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        for x in inputs if ufunc is np.matmul else ():
+            if isinstance(x, InTiles) and x.size > x.largest * x.width:
+                keys, most = x.size // x.width, x.largest
+                raise ValueError(
+                    say(
+                        en=f"this product takes {keys} keys at once; a tile has at most b_c = {most}",
+                        zh=f"这个乘积一次用了 {keys} 个 key；一个 tile 最多 b_c = {most} 个",
+                    )
+                )
+        plain = [x.view(np.ndarray) if isinstance(x, InTiles) else x for x in inputs]
+        if "out" in options:
+            options["out"] = tuple(np.asarray(x) for x in options["out"])
+        return getattr(ufunc, method)(*plain, **options)
+
+
+def in_tiles(array: np.ndarray, b_c: int) -> InTiles:
+    """Return a view of an array (keys, width) of which products may use b_c keys at a time."""
+    watched = array.view(InTiles)
+    watched.width, watched.largest = array.shape[1], b_c
+    return watched
+
+
+def output_and_lse(attempt, q_i, k, v, b_c):
+    """Use an attempt: any state that means the same O and L is right, whatever its m.
+
+    Raises ValueError when the keys were not taken tile by tile, or the result is no state.
+    """
+    state = attempt(q_i, in_tiles(k, b_c), in_tiles(v, b_c), b_c)
+    if state is None:
+        return None
+    asked = [(len(q_i),), (len(q_i),), (len(q_i), v.shape[1])]
     if not isinstance(state, tuple | list) or len(state) != 3:
-        return state
+        raise ValueError(
+            say(
+                en="the result must be three things in this order: m, l, acc (acc not divided by l)",
+                zh="要按顺序返回三样东西：m、l、acc（acc 不除以 l）",
+            )
+        )
     m, l, acc = (np.asarray(part, dtype=float) for part in state)
-    return acc / l[..., None], m + np.log(l)
+    if [m.shape, l.shape, acc.shape] != asked:
+        got, wanted = (", ".join(map(str, s)) for s in ([m.shape, l.shape, acc.shape], asked))
+        raise ValueError(
+            say(
+                en=f"m, l, acc have the shapes {got}; asked for are {wanted}",
+                zh=f"m、l、acc 的形状是 {got}；要的是 {wanted}",
+            )
+        )
+    return acc / l[:, None], m + np.log(l)
 
 
 @exercise
@@ -43,9 +97,9 @@ def inner_loop() -> Exercise:
         zh="比较的是 acc / l 和 m + ln l",
     )
 
-    def case(scores, b_c: int, says: str, kind: str = "algebra", d_v: int = 3) -> Case:
-        q_i, k = with_scores(scores)
-        v = values(len(k), d_v)
+    def case(scores, b_c: int, says: str, kind: str = "algebra", idle: int = 0) -> Case:
+        q_i, k = with_scores(scores, idle)
+        v = values(len(k), 3)
         expected = naive_attention(q_i, k, v, scale=1)
         return Case(f"{says}; {compared}", (q_i, k, v, b_c), expected, kind, 1e-9)
 
@@ -67,13 +121,19 @@ def inner_loop() -> Exercise:
                 say(en="all keys in one tile", zh="所有 key 在一个 tile 里"),
             ),
             case(three, 3, say(en="three tiles, the last ragged", zh="三个 tile，最后是尾块")),
-            case(low, 2, say(en="all scores near -2000", zh="所有分数都在 -2000 附近"), "floats"),
+            case(
+                [[1, 0, 2, 4], [3, 1, 0, 2]],
+                2,
+                say(en="more features than rows", zh="特征数多于行数"),
+                idle=2,
+            ),
             case(
                 [[-900, -901, 0, 1, 900, 899]],
                 2,
                 say(en="tile maxima rise by 900", zh="tile 最大值每次升 900"),
                 "floats",
             ),
+            case(low, 2, say(en="all scores near -2000", zh="所有分数都在 -2000 附近"), "floats"),
             case(
                 [[900, 899, 0, 1, -900, -901]],
                 2,
@@ -128,6 +188,21 @@ def finish() -> Exercise:
                     "algebra",
                     lambda m, l, acc: (acc, m + np.log(l)),
                     say(en="O is not divided by ℓ.", zh="O 没有除以 ℓ。"),
+                ),
+                (
+                    "exchanged",
+                    "algebra",
+                    lambda m, l, acc: (m + np.log(l), acc / l[:, None]),
+                    say(en="O and L are exchanged: O comes first.", zh="O 和 L 换位了：O 在前。"),
+                ),
+                (
+                    "axis_kept",
+                    "algebra",
+                    lambda m, l, acc: (acc / l[:, None], (m + np.log(l))[:, None]),
+                    say(
+                        en="L has the shape (rows, 1); asked for is (rows,).",
+                        zh="L 的形状是 (rows, 1)；要的是 (rows,)。",
+                    ),
                 ),
                 (
                     "divided_by_columns",
@@ -253,6 +328,54 @@ def scaled() -> Exercise:
                     say(
                         en="the scores inside exp are not scaled. To scale the maximum alone changes nothing: it is a reference, and cancels.",
                         zh="exp 里的分数没有乘缩放因子。只给最大值乘是没有用的：它只是参照，会约掉。",
+                    ),
+                ),
+                (
+                    "state_returned",
+                    "algebra",
+                    lambda q_i, k, v, b_c, scale: walk(scale * q_i, k, v, b_c, right),
+                    say(
+                        en="this is the state. Asked for are O = acc / l and L = m + ln l.",
+                        zh="这是状态。要的是 O = acc / l 和 L = m + ln l。",
+                    ),
+                ),
+                (
+                    "first_tile_only",
+                    "algebra",
+                    lambda q_i, k, v, b_c, scale: naive_attention(
+                        q_i, k[:b_c], v[:b_c], scale=scale
+                    ),
+                    say(
+                        en="only the first tile is there. Does the function return inside its loop?",
+                        zh="只有第一个 tile。函数是不是在循环里面就返回了？",
+                    ),
+                ),
+                (
+                    "lse_of_raw_scores",
+                    "algebra",
+                    whole(
+                        lambda q, k, v, scale: (
+                            naive_attention(q, k, v, scale=scale)[0],
+                            naive_attention(q, k, v, scale=1)[1],
+                        )
+                    ),
+                    say(
+                        en="O is right, but L belongs to the scores without the scale. Take both from one state.",
+                        zh="O 是对的，但 L 用的是没有缩放的分数。两者都应当来自同一个状态。",
+                    ),
+                ),
+                (
+                    "lse_scaled_back",
+                    "algebra",
+                    whole(
+                        lambda q, k, v, scale: (
+                            naive_attention(q, k, v, scale=scale)[0],
+                            naive_attention(q, k, v, scale=scale)[1] / scale,
+                        )
+                    ),
+                    say(
+                        en="O is right, but L is divided by the scale. L of the scaled scores is m + ln ℓ as it is.",
+                        zh="O 是对的，但 L 又除以了缩放因子。缩放后分数的 L 就是 m + ln ℓ，不必再除。",
                     ),
                 ),
                 (
@@ -389,7 +512,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="e: m₀ = 0 passes for ordinary scores too. A test is worth as much as its input.",
-                zh="e：分数平常时，m₀ = 0 也能通过。输入有多好，测试才有多好。",
+                zh="e：分数平常时，m₀ = 0 也能通过。测试管不管用，全看输入。",
             ),
         ),
     }

@@ -84,6 +84,12 @@ def loop_mistakes() -> list[Mistake]:
         alpha = np.exp(m - m_new)
         return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
 
+    def normalised(m, l, acc, s, v_j):
+        m_new = np.maximum(m, s.max(axis=1))
+        alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
+        p = p / p.sum(axis=1)[:, None]
+        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
+
     def wrong_axis(m, l, acc, s, v_j):
         m_new = np.maximum(m, s.max(axis=0))
         alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
@@ -147,8 +153,31 @@ def loop_mistakes() -> list[Mistake]:
                 en="α is not e^(m - m_new). Is it upside down? It is old minus new, and never exceeds 1.",
                 zh="α 不是 e^(m - m_new)。是不是写反了？应当是旧的减新的，永远不超过 1。",
             ),
-            walked(turn_with(right_l, right_acc, lambda m, m_new: m_new - m)),
             walked(turn_with(right_l, right_acc, inverse)),
+        ),
+        *of(
+            "nan_at_once",
+            say(
+                en="NaN from the first turn on. Print alpha there: it must be 0, from m = -inf at the start and alpha = np.exp(m - m_new), old minus new.",
+                zh="第一轮就出现了 NaN。把那一轮的 alpha 打印出来：它必须是 0。m 从 -inf 开始，alpha = np.exp(m - m_new)，旧的减新的。",
+            ),
+            walked(turn_with(right_l, right_acc, lambda m, m_new: m_new - m)),
+        ),
+        *of(
+            "tiles_normalised",
+            say(
+                en="each tile's weights are divided by their own sum. Then every tile counts the same: keep p undivided.",
+                zh="每个 tile 的权重都除以了自己的和，于是每个 tile 的分量都一样：p 不要做除法。",
+            ),
+            walked(normalised),
+        ),
+        *of(
+            "sum_over_queries",
+            say(
+                en="ℓ adds up the weights of all rows. Each row has a sum of its own: p.sum(axis=1).",
+                zh="ℓ 把所有行的权重加到一起了。每一行有自己的和：p.sum(axis=1)。",
+            ),
+            walked(turn_with(lambda a, l, p: a * l + p.sum(), right_acc)),
         ),
         *of(
             "rescaled_after_adding",
@@ -288,7 +317,34 @@ def float_mistakes() -> list[Mistake]:
         alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
         return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
 
+    def quotients(m, l, acc, s, v_j):
+        m_new = np.maximum(m, s.max(axis=1))
+        alpha, p = np.exp(m) / np.exp(m_new), np.exp(s) / np.exp(m_new)[:, None]
+        return m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
+
+    def no_maximum(m, l, acc, s, v_j):
+        p = np.exp(s)
+        return 0 * l, l + p.sum(axis=1), acc + p @ v_j
+
     return [
+        Mistake(
+            "no_maximum",
+            "floats",
+            lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, no_maximum),
+            say(
+                en="no maximum is subtracted, so e^900 overflows. Weigh with exp(s - m_new[:, None]).",
+                zh="没有减去最大值，e^900 就上溢了。权重应当是 exp(s - m_new[:, None])。",
+            ),
+        ),
+        Mistake(
+            "quotient_of_exponentials",
+            "floats",
+            lambda q_i, k, v, b_c: walk(q_i, k, v, b_c, quotients),
+            say(
+                en="exp(s) / exp(m_new) overflows before it divides. Subtract first: exp(s - m_new), and so for alpha.",
+                zh="exp(s) / exp(m_new) 还没相除就上溢了。要先减：exp(s - m_new)，alpha 也一样。",
+            ),
+        ),
         Mistake(
             "one_maximum_for_all",
             "floats",
