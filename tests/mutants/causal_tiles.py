@@ -1,0 +1,217 @@
+"""Answers to the exercises of lesson 07: right ones, and typical wrong ones."""
+
+import numpy as np
+
+from utils.states import finish, identity, update
+from utils.tiles import classify, tiles, visible
+
+
+def kind_corners(rows, cols, offset):
+    if cols[0] >= rows[1] + offset:
+        return "skip"
+    if cols[1] <= rows[0] + offset + 1:
+        return "full"
+    return "boundary"
+
+
+def kind_counting(rows, cols, offset):
+    width = cols[1] - cols[0]
+    seen = [min(width, max(0, r + offset + 1 - cols[0])) for r in range(*rows)]
+    return "skip" if seen[-1] == 0 else "full" if seen[0] == width else "boundary"
+
+
+def kind_stop_inclusive(rows, cols, offset):
+    return kind_corners((rows[0], rows[1] + 1), cols, offset)
+
+
+def kind_diagonal_skipped(rows, cols, offset):
+    return "skip" if cols[0] >= rows[1] - 1 + offset else kind_corners(rows, cols, offset)
+
+
+def kind_strict(rows, cols, offset):
+    answer = kind_corners(rows, cols, offset)
+    return "boundary" if answer == "full" and cols[1] - 1 == rows[0] + offset else answer
+
+
+def kind_full_too_soon(rows, cols, offset):
+    if cols[0] >= rows[1] + offset:
+        return "skip"
+    return "full" if cols[1] - 2 <= rows[0] + offset else "boundary"
+
+
+def kind_no_offset(rows, cols, offset):
+    return kind_counting(rows, cols, 0)
+
+
+def kind_minus(rows, cols, offset):
+    return kind_counting(rows, cols, -offset)
+
+
+def kind_first_query(rows, cols, offset):
+    width = cols[1] - cols[0]
+    seen = min(width, max(0, rows[0] + offset + 1 - cols[0]))
+    return "skip" if seen == 0 else "full" if seen == width else "boundary"
+
+
+def kind_last_query(rows, cols, offset):
+    return kind_first_query((rows[1] - 1, rows[1]), cols, offset)
+
+
+def kind_swapped(rows, cols, offset):
+    return kind_counting(cols, rows, offset)
+
+
+def tile_of_lesson(q_i, r_0, k, v, b_c, offset):
+    rows, state = (r_0, r_0 + len(q_i)), identity(len(q_i), v.shape[1])
+    for cols in tiles(len(k), b_c):
+        kind = classify(rows, cols, offset=offset)
+        if kind != "skip":
+            s = q_i @ k[cols].T
+            if kind == "boundary":
+                s = np.where(visible(rows, cols, offset=offset), s, -np.inf)
+            state = update(state, s, v[cols])
+    return finish(state)
+
+
+def tile_classified_without_offset(q_i, r_0, k, v, b_c, offset):
+    rows, state = (r_0, r_0 + len(q_i)), identity(len(q_i), v.shape[1])
+    for cols in tiles(len(k), b_c):
+        if classify(rows, cols) != "skip":
+            s = np.where(visible(rows, cols, offset=offset), q_i @ k[cols].T, -np.inf)
+            state = update(state, s, v[cols])
+    return finish(state)
+
+
+def tile_whole_rows(q_i, r_0, k, v, b_c, offset):
+    """Reads the visible keys at once, without tiles: no online softmax."""
+    n = min(len(k), max(0, r_0 + len(q_i) + offset))
+    keep = np.arange(n)[None] <= np.arange(r_0, r_0 + len(q_i))[:, None] + offset
+    s = np.where(keep, q_i @ k[0:n].T, -np.inf)
+    m = s.max(axis=1, initial=-np.inf)
+    p = np.exp(s - np.where(np.isinf(m), 0, m)[:, None])
+    l = p.sum(axis=1)
+    return p @ v[0:n] / np.maximum(l, 1e-300)[:, None], m + np.log(l)
+
+
+def loop(mask, stop=lambda last, n_k, b_c: min(n_k, last + 1), merge=update, end=finish):
+    """An answer whose mask(s, r, c, offset, r_0) or whose number of keys to visit is wrong."""
+
+    def answer(q_i, r_0, k, v, b_c, offset):
+        r = np.arange(r_0, r_0 + len(q_i))[:, None]
+        state = identity(len(q_i), v.shape[1])
+        for start in range(0, stop(int(r[-1, 0]) + offset, len(k), b_c), b_c):
+            cols = slice(start, min(start + b_c, len(k)))
+            c = np.arange(cols.start, cols.stop)[None]
+            state = merge(state, mask(q_i @ k[cols].T, r, c, offset, r_0), v[cols])
+        return end(state)
+
+    return answer
+
+
+def hide(s, keep):
+    s = s.copy()
+    s[~keep] = -np.inf
+    return s
+
+
+def right_mask(s, r, c, offset, r_0):
+    return hide(s, c <= r + offset)
+
+
+def lower(value):
+    return lambda s, r, c, offset, r_0: np.where(c <= r + offset, s, value)
+
+
+def no_guard(state, s, v_j):
+    m = np.maximum(state.m, s.max(axis=1))
+    p, alpha = np.exp(s - m[:, None]), np.exp(state.m - m)
+    return type(state)(m, alpha * state.l + p.sum(axis=1), alpha[:, None] * state.acc + p @ v_j)
+
+
+def divide(state):
+    return state.acc / state.l[:, None], state.m + np.log(state.l)
+
+
+def probe_two_three(attend):
+    p = attend(np.zeros((2, 1)), np.zeros((3, 1)), np.eye(3))
+    return ["top-left", "bottom-right", "none"][np.count_nonzero(p[0] > 0) - 1]
+
+
+def probe_changing_a_value(attend):
+    q, k, v = np.ones((5, 2)), np.ones((2, 2)), np.zeros((2, 1))
+    other = v.copy()
+    other[1] = 1
+    moved = np.nan_to_num(attend(q, k, v)) != np.nan_to_num(attend(q, k, other))
+    return {5: "none", 4: "top-left", 1: "bottom-right"}[int(moved.sum())]
+
+
+def probe_square(guess):
+    def answer(attend):
+        v = np.array([0.0, 1, 1, 1])[:, None]
+        same = attend(np.zeros((4, 2)), np.zeros((4, 2)), v)
+        return "none" if same[0, 0] > 0 else guess
+
+    return answer
+
+
+def probe_one(guess):
+    def answer(attend):
+        out = attend(np.zeros((1, 2)), np.zeros((4, 2)), np.array([[0.0], [1], [1], [1]]))
+        return guess if out[0, 0] > 0 else "top-left"
+
+    return answer
+
+
+def probe_exchanged(attend):
+    names = {"top-left": "bottom-right", "bottom-right": "top-left", "none": "none"}
+    return names[probe_two_three(attend)]
+
+
+TRUTH = {"a": True, "b": False, "c": False, "d": False, "e": False, "f": True}
+
+RIGHT = {
+    "kind": [kind_corners, kind_counting],
+    "causal_tile": [tile_of_lesson, tile_whole_rows, loop(right_mask)],
+    "alignment": [probe_two_three, probe_changing_a_value],
+    "judge": [TRUTH],
+}
+
+# exercise → {key of the mistake that the check must name: wrong answers}
+WRONG = {
+    "kind": {
+        "skip_off_by_one": [kind_stop_inclusive, kind_diagonal_skipped],
+        "full_off_by_one": [kind_strict, kind_full_too_soon],
+        "offset_ignored": [kind_no_offset],
+        "offset_sign": [kind_minus],
+        "first_query_only": [kind_first_query],
+        "last_query_only": [kind_last_query],
+        "axes_swapped": [kind_swapped],
+    },
+    "causal_tile": {
+        "offset_ignored": [loop(lambda s, r, c, offset, r_0: hide(s, c <= r))],
+        "own_key_hidden": [loop(lambda s, r, c, offset, r_0: hide(s, c < r + offset))],
+        "next_key_seen": [loop(lambda s, r, c, offset, r_0: hide(s, c <= r + offset + 1))],
+        "rows_from_zero": [loop(lambda s, r, c, offset, r_0: hide(s, c <= r - r_0 + offset))],
+        "columns_from_zero": [
+            loop(lambda s, r, c, offset, r_0: hide(s, c - c.min() <= r + offset))
+        ],
+        "no_mask": [loop(lambda s, r, c, offset, r_0: s)],
+        "times_zero": [loop(lambda s, r, c, offset, r_0: s * (c <= r + offset))],
+        "tiles_without_offset": [tile_classified_without_offset],
+        "last_tile_dropped": [loop(right_mask, lambda last, n_k, b_c: min(n_k, last + 1) - b_c)],
+        "tail_dropped": [loop(right_mask, lambda last, n_k, b_c: min(n_k // b_c * b_c, last + 1))],
+        "hidden_visited": [loop(right_mask, lambda last, n_k, b_c: n_k)],
+        "nan_without_key": [
+            loop(right_mask, merge=no_guard),
+            loop(right_mask, merge=no_guard, end=divide),
+        ],
+        "zero_over_zero": [loop(right_mask, end=divide)],
+        "finite_sentinel": [loop(lower(-1e4)), loop(lower(-1e9)), loop(lower(-1e30))],
+    },
+    "alignment": {
+        "square_probe": [probe_square("top-left"), probe_square("bottom-right")],
+        "one_query_probe": [probe_one("bottom-right"), probe_one("none")],
+        "corners_exchanged": [probe_exchanged],
+    },
+    "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
+}

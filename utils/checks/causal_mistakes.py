@@ -1,0 +1,139 @@
+"""What goes wrong in one query tile under a causal mask, each as a small program."""
+
+import numpy as np
+
+from utils.checks.core import Mistake
+from utils.language import say
+
+SENTINELS = (-1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e30, float(np.finfo(np.float32).min))
+
+
+def causal_loop(
+    q_i,
+    r_0,
+    k,
+    v,
+    b_c,
+    offset,
+    *,
+    mask=lambda s, seen: np.where(seen, s, -np.inf),
+    see=lambda r, c, r_0, offset: c <= r + offset,
+    visits=None,
+    tiles_offset=None,
+    guard=True,
+    safe_division=True,
+):
+    """Walk over the key tiles the way a learner would, with one thing to get wrong each."""
+    r, n_k = np.arange(r_0, r_0 + len(q_i)), len(k)
+    m, l, acc = np.full(len(q_i), -np.inf), np.zeros(len(q_i)), np.zeros((len(q_i), v.shape[1]))
+    last = r[-1] + (offset if tiles_offset is None else tiles_offset)
+    count = min(-(-n_k // b_c), max(0, last // b_c + 1))
+    for j in range(count if visits is None else visits(count, n_k, b_c)):
+        c = np.arange(j * b_c, min(n_k, j * b_c + b_c))
+        k_j, v_j = k[j * b_c : j * b_c + b_c], v[j * b_c : j * b_c + b_c]
+        s = mask(q_i @ k_j.T, see(r[:, None], c[None], r_0, offset))
+        m_new = np.maximum(m, s.max(axis=1))
+        base = np.where(m_new == -np.inf, 0, m_new) if guard else m_new
+        p, alpha = np.exp(s - base[:, None]), np.exp(m - base)
+        m, l, acc = m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
+    divisor = np.where(l == 0, 1, l) if safe_division else l
+    return acc / divisor[:, None], m + np.log(l)
+
+
+def variant(**wrong):
+    """Return the loop with these things wrong."""
+    return lambda *args: causal_loop(*args, **wrong)
+
+
+def with_number(low: float):
+    return variant(mask=lambda s, seen: np.where(seen, s, low))
+
+
+def tile_mistakes() -> list[Mistake]:
+    """Typical mistakes of causal_tile, algebra first."""
+    said = sayings()
+    algebra = {
+        "offset_ignored": variant(see=lambda r, c, r_0, offset: c <= r),
+        "own_key_hidden": variant(see=lambda r, c, r_0, offset: c < r + offset),
+        "next_key_seen": variant(see=lambda r, c, r_0, offset: c <= r + offset + 1),
+        "rows_from_zero": variant(see=lambda r, c, r_0, offset: c <= r - r_0 + offset),
+        "columns_from_zero": variant(see=lambda r, c, r_0, offset: c - c[0, 0] <= r + offset),
+        "no_mask": variant(mask=lambda s, seen: s),
+        "times_zero": variant(mask=lambda s, seen: s * seen),
+        "tiles_without_offset": variant(tiles_offset=0),
+        "last_tile_dropped": variant(visits=lambda count, n_k, b_c: count - 1),
+        "tail_dropped": variant(visits=lambda count, n_k, b_c: min(count, n_k // b_c)),
+        "hidden_visited": variant(visits=lambda count, n_k, b_c: -(-n_k // b_c)),
+    }
+    floats = {
+        "nan_without_key": variant(guard=False),
+        "zero_over_zero": variant(safe_division=False),
+    }
+    mistakes = [Mistake(key, "algebra", model, said[key]) for key, model in algebra.items()]
+    mistakes += [Mistake(key, "floats", model, said[key]) for key, model in floats.items()]
+    return mistakes + [
+        Mistake("finite_sentinel", "floats", with_number(low), said["finite_sentinel"])
+        for low in SENTINELS
+    ]
+
+
+def sayings() -> dict[str, str]:
+    """Return what to say to each mistake."""
+    return {
+        "offset_ignored": say(
+            en="the mask ignores the offset: this is top-left alignment.",
+            zh="掩码没有用到偏移量：这是左上对齐。",
+        ),
+        "own_key_hidden": say(
+            en="off by one: key r + offset is visible to query r (≤, not <).",
+            zh="差一：第 r + offset 个 key 对 query r 可见（≤，不是 <）。",
+        ),
+        "next_key_seen": say(
+            en="off by one: query r sees one key too many.",
+            zh="差一：query r 多看见了一个 key。",
+        ),
+        "rows_from_zero": say(
+            en="the mask counts queries from 0 within the tile. Query numbers start at r_0.",
+            zh="掩码在 tile 内部从 0 数 query。query 的编号从 r_0 开始。",
+        ),
+        "columns_from_zero": say(
+            en="the mask counts keys from 0 within each tile. Key numbers start at the tile's start.",
+            zh="掩码在每个 tile 内部从 0 数 key。key 的编号从该 tile 的起点开始。",
+        ),
+        "no_mask": say(
+            en="hidden tiles are left out, but a boundary tile needs a mask element by element.",
+            zh="被遮住的 tile 跳过了，但边界块还需要逐元素的掩码。",
+        ),
+        "times_zero": say(
+            en="a score of 0 is not a weight of 0: e^0 = 1. Write -∞ where hidden.",
+            zh="分数为 0 不等于权重为 0：e^0 = 1。遮住的地方要写 -∞。",
+        ),
+        "tiles_without_offset": say(
+            en="you choose the tiles without the offset: classify takes it as well.",
+            zh="挑选 tile 时没有用到偏移量：classify 也要传入它。",
+        ),
+        "last_tile_dropped": say(
+            en="the last tile with a visible key is missing: round the number of tiles up.",
+            zh="漏掉了最后一个还有可见 key 的 tile：tile 的个数要向上取整。",
+        ),
+        "tail_dropped": say(
+            en="the ragged tail of the keys is missing.",
+            zh="漏掉了 key 的尾块。",
+        ),
+        "hidden_visited": say(
+            en="O and L are right, but you read tiles of which no query of yours sees anything.",
+            zh="O 和 L 都对，但你读了一些 tile，而这里没有一个 query 看得见它们。",
+        ),
+        "nan_without_key": say(
+            en="a row that sees no key has m = -∞, and -∞ - (-∞) is NaN. Subtract 0 in such a row.",
+            zh="一个 key 都看不见的行 m = -∞，而 -∞ - (-∞) 是 NaN。在这样的行里要减 0。",
+        ),
+        "zero_over_zero": say(
+            en="a row that sees no key has ℓ = 0, and 0 / 0 is NaN. Its output is 0 by definition.",
+            zh="一个 key 都看不见的行 ℓ = 0，而 0 / 0 是 NaN。它的输出规定为 0。",
+        ),
+        "finite_sentinel": say(
+            en="a finite number is no mask: scores can be lower, or a row may see no key. Write -∞.",
+            zh="有限的数当不了掩码：分数可能更低，一行也可能没有可见的 key。要写 -∞。",
+        ),
+    }
