@@ -486,12 +486,12 @@ print(f"idealised naive {ideal.traffic:,} bytes: {ideal.traffic / ours.traffic:.
 
 # %% [markdown] tags=["en"]
 r"""
-Against this one, flash with tiles of 16 rows moves *more*. What it pays for is reading $K$ and $V$ again: $2N^2d/B_r$ numbers instead of the $4N^2$ of the four passes. So it wins only when $B_r$ is above about $d/2$, here 32. Turn the knob, from now on with 2-byte numbers for both:
+Against this one, flash with tiles of 16 rows moves *more*. What it pays for is reading $K$ and $V$ again: $2N^2d/B_r$ numbers instead of the $4N^2$ of the four passes. So it wins only when $B_r$ is above about $d/2$, here 32. Turn the knob, this time with 2-byte numbers for both:
 """
 
-# %% [markdown] tags=["zh"] en="04fbf7da"
+# %% [markdown] tags=["zh"] en="4a0428ba"
 r"""
-和它相比，每块 16 行的 flash 搬得*更多*。多出来的代价是反复读 $K$ 和 $V$：共 $2N^2d/B_r$ 个数，而那四遍是 $4N^2$ 个。所以要 $B_r$ 大于 $d/2$ 左右（这里是 32）才合算。转动这个旋钮看看；从这里起，两者每个数都占 2 字节：
+和它相比，每块 16 行的 flash 搬得*更多*。多出来的代价是反复读 $K$ 和 $V$：共 $2N^2d/B_r$ 个数，而那四遍是 $4N^2$ 个。所以要 $B_r$ 大于 $d/2$ 左右（这里是 32）才合算。转动这个旋钮看看，这次两者每个数都占 2 字节：
 """
 
 # %%

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from utils.attention import naive_attention
 from utils.draw.controls import Choice, Slider
-from utils.draw.palette import COLOUR, FAINT, INK, LARGE, PAPER, boxes, canvas, grid, numbers, write
+from utils.draw.palette import COLOUR, FAINT, INK, LARGE, PAPER, boxes, canvas, write
 from utils.language import say
 from utils.memory import Memory
 from utils.states import State
@@ -17,6 +17,7 @@ from utils.tiles import tiles
 
 SIDE, GAP = 1.2, 0.5  # cells: thickness of Q, K, V, O, and what parts them from S
 LEFT, TOP = 1.2, 1.6
+WIDE = 1.2  # width of a key, so that four characters fit into a score's cell
 CHART, STEP = 16.2, 1.5  # where the strips begin, and the width of one step
 UNIT = 1.1  # cells for the value 1 in a strip
 OUTSIDE = 1.15  # values from 0 to this are drawn where they are, others at the edge
@@ -118,24 +119,24 @@ def draw(film: Film, step: int) -> Figure:
 def slow_memory(axes: Axes, film: Film, frame: Frame) -> None:
     """Draw Q, Kᵀ, Vᵀ and O around the place of S; light what is on chip, and what is written."""
     x, y = LEFT + SIDE + GAP, TOP + SIDE + GAP
-    right, below = x + film.n_k + GAP, y + film.n_q + GAP
+    right, below = x + WIDE * film.n_k + GAP, y + film.n_q + GAP
     for rows in tiles(film.n_q, film.b_r):
         done = frame.rows is None or rows.stop <= frame.rows.start
         place = y + rows.start, rows.stop - rows.start
         field(axes, (LEFT, place[0], SIDE, place[1]), "Q", rows == frame.rows)
         field(axes, (right, place[0], SIDE, place[1]), "O", done)
     for cols in tiles(film.n_k, film.b_c):
-        place = x + cols.start, cols.stop - cols.start
+        place = x + WIDE * cols.start, WIDE * (cols.stop - cols.start)
         field(axes, (place[0], TOP, place[1], SIDE), "K", cols == frame.cols)
         field(axes, (place[0], below, place[1], SIDE), "V", cols == frame.cols)
-    boxes(axes, [(x, y, film.n_k, film.n_q)], edge=FAINT)
+    boxes(axes, [(x, y, WIDE * film.n_k, film.n_q)], edge=FAINT)
     for name, left, top in (("Q", LEFT, y), ("Kᵀ", x, TOP), ("Vᵀ", x, below), ("O", right, y)):
         away = (left + SIDE / 2, y - GAP) if name in "QO" else (x - GAP, top + SIDE / 2)
         write(axes, *away, name, size=LARGE)
     write(axes, x, y - GAP / 2, "S: one tile at a time", at="left")
     write(axes, x, 0.7, "slow memory; lit: on chip (O: written)", at="left")
     if frame.rows is not None:
-        scores(axes, frame, x + frame.cols.start, y + frame.rows.start)
+        scores(axes, frame, x + WIDE * frame.cols.start, y + frame.rows.start)
     for r in range(film.n_q):
         write(axes, LEFT - 0.5, y + r + 0.5, r)
 
@@ -148,10 +149,12 @@ def field(axes: Axes, place, name: str, lit: bool) -> None:
 
 def scores(axes: Axes, frame: Frame, x: float, y: float) -> None:
     """Draw the one tile of scores that exists."""
-    lit = np.ones(frame.s.shape, bool)
-    grid(axes, x, y, lit, COLOUR["S"])
-    numbers(axes, x, y, np.vectorize(short)(frame.s), lit)
-    boxes(axes, [(x, y, *lit.shape[::-1])], line=2)
+    rows, keys = frame.s.shape
+    cells = [(x + WIDE * c, y + r, WIDE, 1) for r, c in np.ndindex(rows, keys)]
+    boxes(axes, cells, fill=COLOUR["S"], edge=FAINT, line=0.8)
+    for (left, top, *_), score in zip(cells, frame.s.flat, strict=True):
+        write(axes, left + WIDE / 2, top + 0.5, short(score))
+    boxes(axes, [(x, y, WIDE * keys, rows)], line=2)
 
 
 def short(number: float) -> str:

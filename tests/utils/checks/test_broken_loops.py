@@ -71,7 +71,8 @@ def test_boxes_take_lists_and_give_nan_without_a_warning():
         (([1, 2e6], [0, 1], 1), "finite"),
         (([1, 2], [1, 1], 1), "values are equal"),
         (([1, 2], [0, 1], 2), "one tile"),
-        (([1, 1, 1, 1], [0, 1, 1, 0], 2), "other tile maxima"),
+        (([1, 1, 1, 1], [0, 1, 1, 0], 2), "scores are equal"),
+        (([1, 2, 2, 1], [0, 1, 1, 0], 2), "other tile maxima"),
     ],
 )
 def test_an_input_that_exposes_nothing_is_told_why(attempt, says):

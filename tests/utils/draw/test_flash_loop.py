@@ -9,7 +9,7 @@ import pytest
 
 from utils.attention import in_slow_memory, on_chip
 from utils.draw.controls import settle
-from utils.draw.flash_loop import controls, draw, film
+from utils.draw.flash_loop import WIDE, controls, draw, film
 from utils.draw.palette import png
 from utils.states import State, finish, identity, state_of, update
 from utils.tiles import tiles
@@ -120,6 +120,15 @@ def test_all_text_lies_inside_the_picture_in_few_numbers(sabotage, step):
         assert box.x0 >= 0 and box.y0 >= 0, text
         assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
     assert len([text for text in texts(figure) if any(c.isdigit() for c in text)]) <= 48
+
+
+@pytest.mark.parametrize("step", [1, 4])
+def test_the_widest_score_leaves_room_in_its_cell(step):
+    figure = picture(step=step)
+    png(figure)
+    cell = figure.axes[0].transData.transform([(0, 0), (WIDE, 0)])[:, 0]
+    widths = [t.get_window_extent().width for t in figure.axes[0].texts if t.get_text() == "−800"]
+    assert widths and max(widths) < 0.9 * (cell[1] - cell[0])
 
 
 def test_equal_states_have_equal_bytes():
