@@ -136,7 +136,7 @@ r"""
 
 ## 有了行块，softmax 就什么都不缺
 
-$Q_i K^\top$ 里是 $S$ 的 $B_r$ 个*整*行，而 softmax 每次正好处理一整行。本课把 softmax 当作黑盒，第 03 课再打开它。
+$Q_i K^\top$ 里是 $S$ 的 $B_r$ 个*完整*的行，而 softmax 每次正好处理一整行。本课把 softmax 当作黑盒，第 03 课再打开它。
 """
 
 
@@ -195,12 +195,12 @@ print(memory)
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** 160 bytes are on chip at most. What happens when the loop goes on to the second tile?
+**Predict before you run on.** 160 bytes are on chip at most. What happens when the second tile of $Q$ is read?
 """
 
-# %% [markdown] tags=["zh"] en="5b405387"
+# %% [markdown] tags=["zh"] en="e59d4898"
 r"""
-**先猜后算**：片上最多放 160 字节。循环继续，读第二个 tile 时会发生什么？
+**先猜后算**：片上最多放 160 字节。接着读 $Q$ 的第二个 tile，会发生什么？
 """
 
 # %%
@@ -243,16 +243,16 @@ Each tensor moved once, and 144 bytes were enough. The model counts the *plan* o
 
 ## The first wall: K stays on chip
 
-Now a realistic chip: 101,376 bytes, which is 99 KiB, as much shared memory as one thread block can have on some GPUs. $d = 64$, `float32`. On chip are one tile of $Q$, all of $K$, and one row tile of scores. Counted in numbers of 4 bytes:
+Now a realistic chip: 101,376 bytes, which is 99 KiB. The on-chip memory that a GPU program manages itself is called *shared memory*, and on some GPUs this is as much of it as one thread block can have. $d = 64$, `float32`. On chip are one tile of $Q$, all of $K$, and one row tile of scores. Counted in numbers of 4 bytes:
 """
 
-# %% [markdown] tags=["zh"] en="8c818974"
+# %% [markdown] tags=["zh"] en="e3ac7a0f"
 r"""
 每个张量只搬了一次，144 字节就够了。这个模型数的是循环的*计划*：读了什么，用 `chip` 放了什么。NumPy 途中另外申请的内存不算。
 
 ## 第一道墙：K 留在片上
 
-现在换一个真实些的片上存储：101,376 字节，即 99 KiB，在有些 GPU 上，一个线程块最多能用的共享内存就是这么多。$d = 64$，类型 `float32`。片上有 $Q$ 的一个 tile、整个 $K$、一个行块的分数。以 4 字节的数为单位，共有：
+现在换一个真实些的片上存储：101,376 字节，即 99 KiB。GPU 上由程序自己管理的片上存储叫*共享内存*，在有些 GPU 上，一个线程块最多能用的就是这么多。$d = 64$，类型 `float32`。片上有 $Q$ 的一个 tile、整个 $K$、一个行块的分数。以 4 字节的数为单位，共有：
 """
 
 # %% [markdown]
@@ -282,7 +282,7 @@ A formula is a promise. Run the loop up to it, and one key further:
 
 # %% [markdown] tags=["zh"] en="ea961629"
 r"""
-公式给的是承诺，还要兑现。让循环真的跑到那里，再多加一个 key：
+公式只是承诺，还要兑现。让循环真的跑到那里，再多加一个 key：
 """
 
 
@@ -320,7 +320,7 @@ r"""
 
 ## 第二道墙：K 一块一块流过
 
-空间大半被 $K$ 占了，而一个分数只需要一个 key。那就让 $K$ 按每块 $B_c$ 行读进来，用完就走，只留下行块的分数。
+空间大半被 $K$ 占了，而一个分数只需要一个 key。那就让 $K$ 按每块 $B_c$ 行读进来，用完就放掉，只留下行块的分数。
 """
 
 
@@ -430,7 +430,7 @@ Move $N_k$ to the wall and past it. Then find out which of the three sliders mov
 r"""
 流式读取是用访存量换空间：$T_r$ 个行块，每一个都要把整个 $K$ 再读一遍；行块少一些、高一些，读的遍数就少。片上空间和搬运量之间的取舍，贯穿整门课程。
 
-## 把片上填满
+## 把片上存储填满
 
 把 $N_k$ 移到墙边，再移过去。然后看看：在两种存放方式下，三个滑块中各有哪几个会让墙移动。
 """
@@ -454,6 +454,12 @@ show(chip, controls(), alt())
 r"""
 *Picture: the frame is the chip, 101,376 bytes wide. It is filled by the tile of Q, by K (all of it or one tile), and by the row tile of scores S; what does not fit sticks out on the right. Below, a ruler of N_k shows how far each layout reaches, and where the present N_k stands.*
 
+<details><summary>Which sliders?</summary>
+
+$B_r$ moves both walls. $B_c$ moves only the streamed one: small tiles gain little there, tall ones cost room. $N_k$ moves neither: it is what the walls are measured in.
+
+</details>
+
 ## The row itself must be cut
 
 Streaming took $N_k\,d$ out of the sum, but $B_r N_k$ stays as long as whole rows stay on chip. To remove the wall the *row of scores* has to be cut. What does softmax do with half a row?
@@ -461,9 +467,15 @@ Streaming took $N_k\,d$ out of the sum, but $B_r N_k$ stays as long as whole row
 **Predict before you run on.** Six keys in two halves, softmax on each half, the halves side by side. What does each row add up to?
 """
 
-# %% [markdown] tags=["zh"] en="656dbe3d"
+# %% [markdown] tags=["zh"] en="97bfe6bd"
 r"""
 *图：方框是片上存储，宽 101,376 字节。里面依次是 Q 的 tile、K（全部或一个 tile）、行块的分数 S；放不下的部分从右边伸出去。下面是 N_k 的标尺，标出两种存放方式各能到多远，以及当前 N_k 的位置。*
+
+<details><summary>是哪几个滑块？</summary>
+
+$B_r$ 让两道墙都移动。$B_c$ 只移动流式读取的那道墙：tile 小了，好处不大；tile 大了，就占空间。$N_k$ 哪道墙也移动不了：墙的位置正是用它来量的。
+
+</details>
 
 ## 要切的是行本身
 
@@ -479,12 +491,12 @@ print("rows of softmax add up to   ", softmax(scores).sum(axis=1).round(12))
 
 # %% [markdown] tags=["en"]
 r"""
-Each half hands out all the attention there is. Cutting the queries was free; cutting the keys is where softmax gets hard. Lesson 03 opens the black box; lessons 04 to 06 cut the row.
+Each half hands out all the attention there is. Cutting the queries left softmax as it was; cutting the keys is where it gets hard. Lesson 03 opens the black box; lessons 04 to 06 cut the row.
 """
 
-# %% [markdown] tags=["zh"] en="1147af1a"
+# %% [markdown] tags=["zh"] en="69a52e4f"
 r"""
-每一半都把全部注意力分了出去。切 query 不用付任何代价；切 key，softmax 就难了。第 03 课打开黑盒，第 04 到 06 课再来切开一行。
+每一半都把全部注意力分了出去。切 query 对 softmax 没有影响；切 key，softmax 就难了。第 03 课打开黑盒，第 04 到 06 课再来切开一行。
 """
 
 # %% [markdown] tags=["en"]
@@ -625,7 +637,7 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-`vstack` adds up the rows, `hstack` the columns. Which of the four change the order of the rows of $S$?
+`vstack` adds the numbers of rows, `hstack` the numbers of columns. Which of the four change the order of the rows of $S$?
 
 </details>
 
@@ -642,7 +654,7 @@ Three of the four have the shape of $S$, and only one of these is $S$.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="41ab5df2"
+# %% [markdown] tags=["zh"] en="fa012863"
 r"""
 **3 · 四种拼法**（3 分钟）。4 个 query 和 6 个 key 得到两个形状为 `(2, 6)` 的乘积：`upper` 和 `lower` 分别是 $S$ 的上面两行和下面两行。替换每个 `...`：**a** 到 **d** 填结果的形状，例如 `(4, 6)`；**unseen** 填字母，例如 `"ab"`，指出哪几行形状和 $S$ 一样、结果却是*错*的。
 
@@ -783,7 +795,7 @@ r"""
 ## 本课没有证明什么
 
 - 代数正确，不能说明速度。速度还要看数据复用、容量、带宽、并行、数据布局和 kernel（核函数），并且要用时钟去测。
-- 带计数的内存只有两级，真实的机器更多：CPU 有 DRAM 和 L1 到 L3 缓存；GPU 有 HBM、共享内存和寄存器。思想是一个，容量、编程方式和搬运方式却各不相同。图上画的“SRAM”，并不是一个可以直接调用的东西。
+- 带计数的内存只有两级，真实的机器更多：CPU 有 DRAM 和 L1 到 L3 缓存；GPU 有 HBM、共享内存和寄存器。思想相同，容量、编程方式和搬运方式却各不相同。图上画的“SRAM”，并不是一个可以直接调用的东西。
 - 哪个线程负责哪个行块，$K$ 是否留在片上，取决于硬件和具体实现。在这一级完整的 $K$，到下一级很可能又被切开。
 - $V$ 和 $O$ 也要占空间；本课没有算它们，墙的位置会变，道理不变。
 - 本课这种保留整行分数的做法，有一篇论文称之为 *SlimAttention*。另一篇论文用了几乎相同的名字，指的却是另一件事：只保存 $K$，需要时重新算出 $V$。可见名字并不能确定细节。要读你面前的论文或代码：切了哪些轴，什么留在片上，softmax 在哪里做，写回的是什么？
@@ -807,7 +819,7 @@ r"""
 
 </details>
 
-**参考文献**：P. He, S. Zhou, W. Huang, C. Li, D. Wang, B. Guo, C. Meng, S. Gui, W. Yu, Y. Xie, *Inference Performance Optimization for Large Language Models on CPUs* (2024)，arXiv 2407.07304：保留整行分数的 SlimAttention。N. Graef, A. Wasielewski, *Slim attention* (2025)，arXiv 2503.05840：同名的另一件事。NVIDIA, *CUDA Programming Guide*，计算能力一览表：一个线程块的共享内存。
+**参考文献**：P. He, S. Zhou, W. Huang, C. Li, D. Wang, B. Guo, C. Meng, S. Gui, W. Yu, Y. Xie, *Inference Performance Optimization for Large Language Models on CPUs* (2024)，arXiv 2407.07304：保留整行分数的 SlimAttention。N. Graef, A. Wasielewski, *Slim attention* (2025)，arXiv 2503.05840：名字几乎相同的另一件事。NVIDIA, *CUDA Programming Guide*，计算能力一览表：一个线程块的共享内存。
 """
 
 # %%

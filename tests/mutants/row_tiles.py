@@ -147,6 +147,63 @@ def weights_columns_cut(q, k, b_r, softmax):
     return probs
 
 
+def weights_padded(q, k, b_r, softmax):
+    n = math.ceil(len(q) / b_r) * b_r
+    padded = np.zeros((n, q.shape[1]))
+    padded[: len(q)] = q
+    return np.vstack([softmax(padded[r : r + b_r] @ k.T) for r in range(0, n, b_r)])
+
+
+def weights_padding_cut_off(q, k, b_r, softmax):
+    return weights_padded(q, k, b_r, softmax)[: len(q)]
+
+
+def weights_rows_of_numbers(q, k, b_r, softmax):
+    return [list(row) for rows in tiles(len(q), b_r) for row in softmax(q[rows] @ k.T)]
+
+
+def careful(scores):
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def weights_own_careful(q, k, b_r, softmax):
+    return np.vstack([careful(q[rows] @ k.T) for rows in tiles(len(q), b_r)])
+
+
+def weights_own_at_once(q, k, b_r, softmax):
+    return careful(q @ k.T)
+
+
+def weights_b_r_tiles(q, k, b_r, softmax):
+    return np.vstack([softmax(part @ k.T) for part in np.array_split(q, b_r)])
+
+
+def weights_two_rows_always(q, k, b_r, softmax):
+    return np.vstack([softmax(q[r : r + 2] @ k.T) for r in range(0, len(q), 2)])
+
+
+def weights_number_as_row(q, k, b_r, softmax):
+    probs = []
+    for i in range(math.ceil(len(q) / b_r)):
+        probs.append(softmax(q[i : i + b_r] @ k.T))
+    return np.concatenate(probs)
+
+
+def weights_step_forgotten(q, k, b_r, softmax):
+    probs = []
+    for start in range(len(q)):
+        probs.append(softmax(q[start : start + b_r] @ k.T))
+    return np.concatenate(probs)
+
+
+def weights_first_again(q, k, b_r, softmax):
+    probs = np.empty((len(q), len(k)))
+    for rows in tiles(len(q), b_r):
+        probs[rows] = softmax(q[0:b_r] @ k.T)
+    return probs
+
+
 def largest_formula(n_k, d, b_c, budget):
     return max(0, (budget // 4 - b_c * d) // (d + n_k))
 
@@ -218,6 +275,13 @@ def largest_up_loop(n_k, d, b_c, budget):
     return b_r
 
 
+def largest_one_too_many(n_k, d, b_c, budget):
+    b_r = 1
+    while 4 * (b_r * (d + n_k) + b_c * d) <= budget:
+        b_r += 1
+    return b_r
+
+
 def largest_fraction(n_k, d, b_c, budget):
     return max(0, (budget / 4 - b_c * d) / (d + n_k))
 
@@ -237,13 +301,21 @@ SHAPES = {"a": (4, 6), "b": (2, 12), "c": (4, 6), "d": (4, 6), "unseen": "cd"}
 TRUTH = {"a": True, "b": False, "c": True, "d": False, "e": False}
 
 RIGHT = {
-    "weights_by_rows": [weights_stack, weights_write, weights_float32],
+    "weights_by_rows": [
+        weights_stack,
+        weights_write,
+        weights_float32,
+        weights_padding_cut_off,
+        weights_rows_of_numbers,
+    ],
     "largest_b_r": [largest_formula, largest_counted],
     "stacking": [
         SHAPES,
         {**SHAPES, "unseen": ["d", "c"]},
         {**SHAPES, "unseen": {"c", "d"}},
         {**SHAPES, "b": [2, 12], "unseen": "C, D"},
+        {**SHAPES, "a": "(4, 6)", "b": "2 × 12", "unseen": "c and d"},
+        {**SHAPES, "unseen": "c 和 d"},
     ],
     "judge": [TRUTH],
 }
@@ -255,7 +327,7 @@ WRONG = {
         "reshaped": [weights_reshaped],
         "order_reversed": [weights_reversed],
         "tail_dropped": [weights_floor],
-        "": [weights_floor_zeros],
+        "": [weights_floor_zeros, weights_padded, weights_two_rows_always],
         "first_tile_only": [weights_return_early],
         "last_tile_only": [weights_overwritten],
         "scores_not_weights": [weights_scores],
@@ -270,6 +342,11 @@ WRONG = {
         "wrong_axis": [weights_wrong_axis],
         "k_not_transposed": [weights_not_transposed],
         "own_softmax": [weights_own],
+        "softmax_not_used": [weights_own_careful, weights_own_at_once],
+        "number_of_tiles": [weights_b_r_tiles],
+        "tile_number_as_row": [weights_number_as_row],
+        "every_row_starts_a_tile": [weights_step_forgotten],
+        "first_tile_repeated": [weights_first_again],
     },
     "largest_b_r": {
         "exact_fit_refused": [largest_strict],
@@ -279,10 +356,17 @@ WRONG = {
         "scores_forgotten": [largest_without_scores],
         "scores_of_one_tile": [largest_scores_of_tile],
         "q_forgotten": [largest_without_q],
-        "rounded_up": [largest_up, largest_up_loop],
+        "rounded_up": [largest_up, largest_up_loop, largest_one_too_many],
         "not_whole": [largest_fraction],
         "not_even_nothing": [largest_negative],
-        "": [lambda n_k, d, b_c, budget: int((budget / 4 - b_c * d) / (d + n_k))],
+        "": [
+            lambda n_k, d, b_c, budget: int((budget / 4 - b_c * d) / (d + n_k)),
+            lambda n_k, d, b_c, budget: max(0, (budget // 4 - b_c) // (d + n_k)),
+            lambda n_k, d, b_c, budget: max(0, (budget // 4 - b_c * n_k) // (d + n_k)),
+            lambda n_k, d, b_c, budget: max(0, (budget // 4 - b_c * d) // (d + 2 * n_k)),
+            lambda n_k, d, b_c, budget: max(0, (budget - b_c * d) // (4 * (d + n_k))),
+            lambda n_k, d, b_c, budget: max(0, (budget // 4 - b_c * d - d) // n_k),
+        ],
         "one_row_at_least": [largest_one],
     },
     "stacking": {
@@ -293,6 +377,8 @@ WRONG = {
             {**SHAPES, "a": (6, 4)},
             {**SHAPES, "unseen": "d"},
             {**SHAPES, "unseen": "bcd"},
+            {**SHAPES, "unseen": None},
+            {**SHAPES, "b": 24},
         ]
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},

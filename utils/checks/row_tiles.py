@@ -1,8 +1,10 @@
 """Checks of lesson 02: weights from row tiles, what fits on chip, and how tiles are stacked."""
 
+import re
+
 import numpy as np
 
-from utils.checks.core import Case, Exercise, Mistake, exercise
+from utils.checks.core import Case, Exercise, Mistake, exercise, short
 from utils.language import say
 
 
@@ -18,7 +20,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-def small_softmax(b_r: int):
+def small_softmax(b_r: int, box=softmax):
     """Return the black box of a chip with room for b_r rows: ValueError for more."""
 
     def softmax_on_chip(scores):
@@ -29,8 +31,9 @@ def small_softmax(b_r: int):
                 zh=f"这个 softmax 一次最多放得下 {b_r} 行，收到的形状却是 {shape}",
             )
             raise ValueError(text)
-        return softmax(np.asarray(scores))
+        return box(np.asarray(scores))
 
+    softmax_on_chip.__name__ = "softmax"  # so that the call shown can be pasted into the lesson
     return softmax_on_chip
 
 
@@ -52,6 +55,11 @@ def keys_cut(q, k, b_r, softmax):
         for c in range(0, len(k), b_r):
             probs[r : r + b_r, c : c + b_r] = softmax(q[r : r + b_r] @ k[c : c + b_r].T)
     return probs
+
+
+def lukewarm(scores: np.ndarray) -> np.ndarray:
+    """Return the softmax of half the scores: it tells who brings a softmax along."""
+    return softmax(scores / 2)
 
 
 def plain_softmax(s):
@@ -81,6 +89,7 @@ def weights_by_rows() -> Exercise:
             sized(4, 6, 3, 2, say(en="4 queries, 6 keys, d = 3", zh="4 个 query，6 个 key，d = 3")),
             sized(7, 5, 3, 3, say(en="a ragged third tile", zh="第三个 tile 是尾块"), look_at_tail),
             sized(2, 5, 3, 4, say(en="a tile taller than Q", zh="tile 比 Q 还高"), look_at_tail),
+            sized(3, 4, 2, 1, say(en="one row at a time", zh="每次只有一行")),
             case(
                 np.hstack([q, np.full((5, 1), 40)]),
                 np.hstack([k, np.full((4, 1), -25)]),
@@ -94,6 +103,16 @@ def weights_by_rows() -> Exercise:
                 2,
                 say(en="one huge outlier among the keys", zh="有一个 key 特别大"),
                 "floats",
+            ),
+            Case(
+                say(
+                    en="another black box: given the softmax of half the scores",
+                    zh="换一个黑盒：给定的是一半分数的 softmax",
+                ),
+                (q, k, 2, small_softmax(2, lukewarm)),
+                lukewarm(q @ k.T),
+                tolerance=1e-6,
+                call=f"weights_by_rows({short(q)}, {short(k)}, 2, lambda s: softmax(s / 2))",
             ),
         ],
         mistakes=[
@@ -274,6 +293,59 @@ def weights_by_rows() -> Exercise:
                     zh="直接用 e^x 会上溢，或者变成 0/0。请用给定的 softmax。",
                 ),
             ),
+            Mistake(
+                "softmax_not_used",
+                "",
+                lambda q, k, b_r, given: np.vstack(parts(q, k, b_r, softmax)),
+                say(
+                    en="the weights come from a softmax of your own. Hand each row tile to the one that is given.",
+                    zh="这些权重来自你自己写的 softmax。请把每个行块交给给定的 softmax。",
+                ),
+            ),
+            Mistake(
+                "number_of_tiles",
+                "algebra",
+                lambda q, k, b_r, softmax: np.vstack(
+                    [softmax(rows @ k.T) for rows in np.array_split(q, b_r)]
+                ),
+                say(
+                    en="b_r is taken for the number of tiles. It is the rows of one tile: tiles(len(q), b_r).",
+                    zh="你把 b_r 当成了 tile 的个数。它是一个 tile 的行数：tiles(len(q), b_r)。",
+                ),
+            ),
+            Mistake(
+                "tile_number_as_row",
+                "algebra",
+                lambda q, k, b_r, softmax: np.vstack(
+                    [softmax(q[i : i + b_r] @ k.T) for i in range(-(-len(q) // b_r))]
+                ),
+                say(
+                    en="the tiles overlap: tile i (from 0) starts at row i · b_r, not at row i.",
+                    zh="tile 互相重叠了：第 i 个 tile（从 0 数起）从第 i · b_r 行开始，而不是第 i 行。",
+                ),
+            ),
+            Mistake(
+                "every_row_starts_a_tile",
+                "algebra",
+                lambda q, k, b_r, softmax: np.vstack(
+                    [softmax(q[r : r + b_r] @ k.T) for r in range(len(q))]
+                ),
+                say(
+                    en="a tile starts at every row. The starts are b_r rows apart: range(0, len(q), b_r).",
+                    zh="每一行都开始了一个 tile。起点应当相隔 b_r 行：range(0, len(q), b_r)。",
+                ),
+            ),
+            Mistake(
+                "first_tile_repeated",
+                "algebra",
+                lambda q, k, b_r, softmax: np.vstack(
+                    [softmax(q[:b_r] @ k.T) for _ in range(0, len(q), b_r)]
+                ),
+                say(
+                    en="every tile is the first one. Use the loop's variable: q[rows].",
+                    zh="每个 tile 都是第 1 个 tile。要用上循环变量：q[rows]。",
+                ),
+            ),
         ],
     )
 
@@ -299,11 +371,15 @@ def largest_b_r() -> Exercise:
     return Exercise(
         cases=[
             case(
-                6,
-                4,
-                3,
-                244,
-                say(en="6 keys on a chip of 61 numbers", zh="6 个 key，片上放得下 61 个数"),
+                14,
+                10,
+                11,
+                1640,  # chosen so that no two of the mistakes give the same answer
+                say(en="14 keys on a chip of 410 numbers", zh="14 个 key，片上放得下 410 个数"),
+                say(
+                    en="By hand: what does each row of Q bring on chip, and what is there before the first? (None: no `return`.)",
+                    zh="用笔算一算：Q 的每一行给片上带来多少个数？第一行之前片上已经有多少？（None 说明漏了 `return`。）",
+                ),
             ),
             case(
                 6, 4, 3, 208, say(en="tiles that fit to the last byte", zh="恰好放满，一个字节不剩")
@@ -314,6 +390,10 @@ def largest_b_r() -> Exercise:
                 1,
                 400,
                 say(en="a tile taller than there are keys", zh="tile 的行数比 key 还多"),
+                say(
+                    en="The rows of a tile are queries: N_k does not limit them, only the room does.",
+                    zh="tile 的行是 query：限制它们的不是 N_k，只是空间。",
+                ),
             ),
             case(300, 64, 16, 101_376, say(en="300 keys, d = 64", zh="300 个 key，d = 64")),
             case(1456, 64, 16, 101_376, say(en="the second wall", zh="第二道墙")),
@@ -408,8 +488,8 @@ def largest_b_r() -> Exercise:
                 "algebra",
                 formula(divide=lambda a, b: -(-a // b)),
                 say(
-                    en="rounded up, the last row does not fit. Round down.",
-                    zh="向上取整的话，最后一行放不下。应当向下取整。",
+                    en="one row too many: the last does not fit. Round down, or end the loop a row earlier.",
+                    zh="多了一行：最后一行放不下。应当向下取整，或者让循环早一行停下。",
                 ),
             ),
             Mistake(
@@ -473,11 +553,13 @@ def stacking() -> Exercise:
     }
 
     def use(answers, key):
-        if key != "unseen":
-            return answers[key]
-        return "".join(
-            sorted({letter for letter in "".join(answers[key]).lower() if letter.isalpha()})
-        )
+        said = answers[key]
+        if key != "unseen":  # "(4, 6)" and "4 × 6" say the same as (4, 6)
+            return tuple(map(int, re.findall(r"\d+", said))) if isinstance(said, str) else said
+        if not isinstance(said, str | list | tuple | set):
+            return said
+        words = " ".join(map(str, said)) if not isinstance(said, str) else said
+        return "".join(sorted(set(re.findall("[a-z]", re.sub("and", "", words.lower())))))
 
     return Exercise(
         cases=[Case(why, (key,), truth, kind="") for key, (truth, why) in lines.items()],
