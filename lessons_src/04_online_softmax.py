@@ -5,7 +5,7 @@ r"""
 After this lesson you can
 
 - keep maximum and denominator of a softmax row in one pass, and prove by induction that they are right;
-- merge what two separate readers know about a row, and say why the 1 of the one is not the 1 of the other;
+- merge what two separate readers know about a row, and say why a term of 1 is worth less to one of them than to the other;
 - count what that saves: three passes over a row become two.
 
 **Recall.** (1) What are the three passes of safe softmax, and why can none be left out? (2) The row 1, 2, 3, 5 has the denominator $\ell = 1.203$ beside $m = 5$. What is its plain sum $\sum_c e^{x_c}$?
@@ -17,15 +17,15 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="94c2c87c"
+# %% [markdown] tags=["zh"] en="3e048c9b"
 r"""
 # 04 · 在线 softmax
 
 学完本课，你能够
 
 - 只走一遍，就得到一行 softmax 的最大值和分母，并用归纳法证明它们是对的；
-- 把两个人各自对同一行的所知合并起来，并说清这边的 1 为什么不等于那边的 1；
-- 数出这样省了多少：对一行的三遍变成两遍。
+- 把两个人各自对同一行的所知合并起来，并说清为什么同样是值为 1 的一项，一边的比另一边的分量轻；
+- 数出这样省了多少：一行原来要走三遍，现在只走两遍。
 
 **回顾**：（1）安全 softmax 的三遍是什么？为什么一遍都不能少？（2）1、2、3、5 这一行，配着 $m = 5$ 的分母是 $\ell = 1.203$。不减最大值的和 $\sum_c e^{x_c}$ 是多少？
 
@@ -49,7 +49,7 @@ Scores arrive one after another, and we want to read each of them once. After tw
 r"""
 ## 最大值只是个猜测
 
-分数一个接一个到来，而每个分数我们只想读一次。读了两个分数之后，关于最大值，我们只知道*当前最大值*（running maximum）。很容易想到：那就先减它。
+分数一个接一个到来，而每个分数我们只想读一次。读了两个分数之后，我们只知道目前为止最大的那个，即*当前最大值*（running maximum）。很容易想到：那就先减它。
 
 **先猜后算**：对 1、2、3、5 这一行，正确的分母是 1.203。下面的循环得到多少？
 """
@@ -72,16 +72,16 @@ print("forward:", tempting(row)[1].round(4), " backward:", tempting(row[::-1])[1
 
 # %% [markdown] tags=["en"]
 r"""
-Forward it gives 4: every score was the largest when it came, so each added $e^0 = 1$. Backward it is right. The four terms were $e^{1-1}$, $e^{2-2}$, $e^{3-3}$, $e^{5-5}$: each is relative to another maximum, and numbers with different references cannot be added.
+Forward it gives 4: every score was the largest when it came, so each added $e^0 = 1$. Backward it is right: 5 comes first, and $m$ never moves again. The four terms forward were $e^{1-1}$, $e^{2-2}$, $e^{3-3}$, $e^{5-5}$: each is relative to another maximum, and numbers with different references cannot be added.
 
 ## When m moves, all old terms shrink at once
 
 Say the sum so far is relative to $m$, and the new maximum is $m_\mathrm{new}$. Every old term has to change its reference, and for every one of them that is the same factor:
 """
 
-# %% [markdown] tags=["zh"] en="abf2e0b1"
+# %% [markdown] tags=["zh"] en="7d3b1249"
 r"""
-正着读得到 4：每个分数到来时都是最大的，所以每个都加了 $e^0 = 1$。倒着读却对了。这 4 项是 $e^{1-1}$、$e^{2-2}$、$e^{3-3}$、$e^{5-5}$：各自相对于不同的最大值，而参照不同的数不能相加。
+正着读得到 4：每个分数到来时都是最大的，所以每个都加了 $e^0 = 1$。倒着读却对了：5 最先到，之后 $m$ 再也没有动。正着读的 4 项是 $e^{1-1}$、$e^{2-2}$、$e^{3-3}$、$e^{5-5}$：各自相对于不同的最大值，而参照不同的数不能相加。
 
 ## m 一动，旧的项一起变小
 
@@ -90,7 +90,7 @@ r"""
 
 # %% [markdown]
 r"""
-$$e^{x_s - m_\mathrm{new}} = e^{m - m_\mathrm{new}} \cdot e^{x_s - m} = \alpha \cdot e^{x_s - m}, \qquad \alpha = e^{m - m_\mathrm{new}}$$
+$$e^{x_c - m_\mathrm{new}} = e^{m - m_\mathrm{new}} \cdot e^{x_c - m} = \alpha \cdot e^{x_c - m}, \qquad \alpha = e^{m - m_\mathrm{new}}$$
 """
 
 # %% [markdown] tags=["en"]
@@ -141,30 +141,30 @@ for s in row:
 
 # %% [markdown] tags=["en"]
 r"""
-This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $\ell \cdot e^m$, in the last column, is: 178.606 at the end, as in lesson 03. At the very first score $\alpha = e^{-\infty - 1} = 0$ meets $\ell = 0$, and nothing is lost.
+This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $\ell \cdot e^m$, in the last column, is: 178.606 at the end, as in lesson 03. So $\ell$ may even fall, here from 1.5032 to 1.2034, though a positive term was added: it now counts in units of $e^5$ in place of $e^3$. At the very first score $\alpha = e^{-\infty - 1} = 0$ meets $\ell = 0$, and nothing is lost.
 
 ## The proof
 
-**Claim.** After $t$ scores, $m_t$ is their maximum and $\ell_t = \sum_{s \le t} e^{x_s - m_t}$.
+**Claim.** After $t$ scores, $m_t$ is their maximum and $\ell_t = \sum_{c \le t} e^{x_c - m_t}$.
 
 - *Start.* No score is read, the sum is empty: $\ell_0 = 0$, and it stays empty whatever factor it meets.
-- *Step.* Let the claim hold for $t - 1$. The larger of the old maximum and $x_t$ is the new maximum. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_s - m_{t-1}}$ into $e^{x_s - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
+- *Step.* Let the claim hold for $t - 1$. The larger of the old maximum and $x_t$ is the new maximum. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_c - m_{t-1}}$ into $e^{x_c - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
 
 So it holds after every score, not only at the end. With 2 in place of $e$ and whole scores nothing is rounded, and `==` is fair:
 """
 
-# %% [markdown] tags=["zh"] en="259284e6"
+# %% [markdown] tags=["zh"] en="a9619552"
 r"""
-这就是*在线 softmax*（online softmax）。单看 $\ell$，它不是指数之和；最后一列的 $\ell \cdot e^m$ 才是：最后得到 178.606，与第 03 课一致。读第一个分数时，$\alpha = e^{-\infty - 1} = 0$ 乘的是 $\ell = 0$，什么也没有丢。
+这就是*在线 softmax*（online softmax）。单看 $\ell$，它不是指数之和；最后一列的 $\ell \cdot e^m$ 才是：最后得到 178.606，与第 03 课一致。所以加了一个正的项，$\ell$ 反而可能变小，这里就从 1.5032 降到了 1.2034：现在的单位是 $e^5$，而不再是 $e^3$。读第一个分数时，$\alpha = e^{-\infty - 1} = 0$ 乘的是 $\ell = 0$，什么也没有丢。
 
 ## 证明
 
-**命题**：读完 $t$ 个分数后，$m_t$ 是它们的最大值，$\ell_t = \sum_{s \le t} e^{x_s - m_t}$。
+**命题**：读完 $t$ 个分数后，$m_t$ 是它们的最大值，$\ell_t = \sum_{c \le t} e^{x_c - m_t}$。
 
 - *起点*：一个分数也没读，和是空的：$\ell_0 = 0$，乘什么系数都还是空的。
-- *递推*：设命题对 $t - 1$ 成立。旧的最大值与 $x_t$ 中较大的，就是新的最大值。乘上 $\alpha = e^{m_{t-1} - m_t}$，每个旧的项 $e^{x_s - m_{t-1}}$ 就变成 $e^{x_s - m_t}$；更新式再加上还缺的那一项 $e^{x_t - m_t}$。要是 $m$ 没有动，$\alpha = 1$，同样是对的。
+- *递推*：设命题对 $t - 1$ 成立。旧的最大值与 $x_t$ 中较大的，就是新的最大值。乘上 $\alpha = e^{m_{t-1} - m_t}$，每个旧的项 $e^{x_c - m_{t-1}}$ 就变成 $e^{x_c - m_t}$；更新式再加上还缺的那一项 $e^{x_t - m_t}$。要是 $m$ 没有动，$\alpha = 1$，同样是对的。
 
-所以它在读完每个分数之后都成立，不只是在最后。把 $e$ 换成 2，分数取整数，就没有任何舍入，用 `==` 比较是公平的：
+所以它在读完每个分数之后都成立，不只是在最后。把 $e$ 换成 2，分数取整数，就没有任何舍入，可以放心用 `==` 比较：
 """
 
 # %%
@@ -183,21 +183,21 @@ print("exactly equal after every score; at the end m =", m, "and l =", l)
 r"""
 ## Four kinds of rows
 
-**Predict before you run on.** How often is $\alpha$ below 1 in a rising row, in a falling one, in a constant one, and in one with a single huge score? What is $\ell$ at the end of the last two?
+**Predict before you run on.** After the first score, how often is $\alpha$ below 1 in a rising row, in a falling one, in a constant one, and in one with a single huge score? What is $\ell$ at the end of the last two?
 """
 
-# %% [markdown] tags=["zh"] en="499533ee"
+# %% [markdown] tags=["zh"] en="12b4b8b2"
 r"""
 ## 四种行
 
-**先猜后算**：在上升的行、下降的行、恒定的行和只有一个巨大分数的行里，$\alpha$ 各有几次小于 1？后两种行，最后的 $\ell$ 是多少？
+**先猜后算**：在上升的行、下降的行、恒定的行和有一个分数特别大的行里，从第二个分数算起，$\alpha$ 各有几次小于 1？后两种行，最后的 $\ell$ 是多少？
 """
 
 # %%
 for row in ([1, 2, 3, 5], [5, 3, 2, 1], [2, 2, 2, 2], [1, 40, 3, 2]):
     m, l, factors = -np.inf, 0.0, []
     for s in row:
-        factors.append(float(np.exp(m - max(m, s)).round(4)))
+        factors.append(float(f"{np.exp(m - max(m, s)):.2g}"))
         m, l = update(m, l, s)
     print(f"{row!s:13}: alpha {factors!s:26} m = {m}, l = {l:.4f}")
 
@@ -207,16 +207,16 @@ The first $\alpha$ is always 0: it rescales an empty sum. After that it is below
 
 ## Step through it
 
-Move the slider to 0. At every even step the picture asks: will $m$ move? Answer before you go on. When it moves, watch all the old bars shrink together; the outlines are their former heights. Then choose another row.
+Move the slider to 0. At every even step the picture asks: will $m$ move? Answer before you go on. When it moves, watch all the old bars shrink together; the outlines are their former heights. At which step does ℓ get shorter? Then choose another row.
 """
 
-# %% [markdown] tags=["zh"] en="67396287"
+# %% [markdown] tags=["zh"] en="81e2d61c"
 r"""
 第一个 $\alpha$ 总是 0：它重标定的是一个空的和。此后，恰好在 $m$ 移动时它才小于 1。巨大的分数一来，前面的一切与它的那个 1 相比都消失了。本该如此：那些权重只有大约 $10^{-17}$。
 
 ## 一步一步看
 
-先把滑块移到 0。每到偶数步，图会问：$m$ 会动吗（will m move?）？先回答，再往下走。它一动，旧的柱就一起变矮，空框是原来的高度。然后换一行再试。
+先把滑块移到 0。每到偶数步，图会问：$m$ 会动吗（will m move?）？先回答，再往下走。它一动，旧的柱就一起变矮，空框是原来的高度。ℓ 在哪一步变短了？然后换一行再试。
 """
 
 # %%
@@ -248,7 +248,7 @@ r"""
 
 ## 稳定性一点没丢
 
-更新式里的指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$，而 $m_t$ 是两者中较大的：所以没有一个指数大于 0。用从平缓到剧烈的行来试，分数最大上千：
+更新式里的指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$，而 $m_t$ 是两者中较大的：所以没有一个指数大于 0。用起伏从平缓到剧烈的行来试，分数可以大到几千：
 """
 
 # %%
@@ -257,23 +257,24 @@ exponents, gap = [], 0.0
 spreads = 10.0 ** rng.integers(-1, 4, (300, 1))  # 0.1 to 1000
 for row in spreads * rng.standard_normal((300, 64)):
     m, l = -np.inf, 0.0
-    for s in row:
+    for t, s in enumerate(row, start=1):
         exponents += [m - max(m, s), s - max(m, s)]
         m, l = update(m, l, s)
+        assert 1 <= l <= t
     gap = max(gap, abs(l / np.exp(row - row.max()).sum() - 1))
 print("largest exponent:", max(exponents))
 print(f"largest relative difference from safe softmax: {gap:.1e}")
 
 # %% [markdown] tags=["en"]
 r"""
-And $1 \le \ell_t \le t$, for the reason given in lesson 03: the largest term is 1, and none is above 1.
+And $1 \le \ell_t \le t$, as the `assert` tried after every score, for the reason given in lesson 03: the largest term is 1, and none is above 1.
 
 Two places are delicate, and both concern the start. **Predict before you run on:** somebody starts with $m_0 = 0$. What is $\ell$ at the end of the row −1, −2, and of −1000, −1001? And what is it, started properly, if the first score is masked?
 """
 
-# %% [markdown] tags=["zh"] en="b898ff7a"
+# %% [markdown] tags=["zh"] en="dc57bb3c"
 r"""
-而且 $1 \le \ell_t \le t$，理由同第 03 课：最大的一项是 1，没有一项超过 1。
+而且 $1 \le \ell_t \le t$，`assert` 在读完每个分数之后都检验过。理由同第 03 课：最大的一项是 1，没有一项超过 1。
 
 有两处要小心，都在起点。**先猜后算**：有人从 $m_0 = 0$ 出发，读完 −1、−2 这一行，$\ell$ 是多少？读完 −1000、−1001 呢？如果起点没错，但第一个分数被掩码，又会怎样？
 """
@@ -320,47 +321,47 @@ r"""
 
 The maximum no longer needs a pass of its own: it joins the pass of the sum. The weights still need the final $\ell$, so the pass that writes stays.
 
-**Predict before you run on.** How many reads and writes of each element do the plain formula, safe softmax and online softmax need? Here a row lives in counted memory, far away, and is taken one score at a time.
+**Predict before you run on.** How many reads and writes of each element do the plain formula, safe softmax and online softmax need? Here the row lies in the slow memory of lesson 02, and there is room on chip for one score: `memory.turns` lets it go before the next one comes.
 """
 
-# %% [markdown] tags=["zh"] en="15eb3d8c"
+# %% [markdown] tags=["zh"] en="9d03a1b2"
 r"""
 ## 三遍变两遍
 
 最大值不再需要单独走一遍，它并进了求和那一遍。权重仍要用到最终的 $\ell$，所以写出的那一遍还在。
 
-**先猜后算**：直接套公式、安全 softmax、在线 softmax，对每个元素各要读写几次？这里，一行分数放在会计数的慢速内存里，每次只取一个分数。
+**先猜后算**：直接套公式、安全 softmax、在线 softmax，对每个元素各要读写几次？这里，一行分数放在第 02 课那种慢速内存里，片上只放得下一个分数：`memory.turns` 每一轮结束时就放掉它，再取下一个。
 """
 
 # %%
 from utils.memory import Memory
 
 
-def plain(x, y, each):
+def plain(x, y, memory):
     l = 0.0
-    for c in each():
+    for c in memory.turns(range(len(x))):
         l += np.exp(x[c])
-    for c in each():
+    for c in memory.turns(range(len(x))):
         y[c] = np.exp(x[c]) / l
 
 
 # %%
-def safe(x, y, each):
+def safe(x, y, memory):
     m, l = -np.inf, 0.0
-    for c in each():
+    for c in memory.turns(range(len(x))):
         m = max(m, x[c])
-    for c in each():
+    for c in memory.turns(range(len(x))):
         l += np.exp(x[c] - m)
-    for c in each():
+    for c in memory.turns(range(len(x))):
         y[c] = np.exp(x[c] - m) / l
 
 
 # %%
-def online(x, y, each):
+def online(x, y, memory):
     m, l = -np.inf, 0.0
-    for c in each():
+    for c in memory.turns(range(len(x))):
         m, l = update(m, l, x[c])
-    for c in each():
+    for c in memory.turns(range(len(x))):
         y[c] = np.exp(x[c] - m) / l
 
 
@@ -371,7 +372,7 @@ moved = {}
 for softmax in (plain, safe, online):
     memory = Memory(budget=4)  # room on chip for a single float32 score
     x, y = memory.slow("x", values), memory.slow("y", (n,))
-    softmax(x, y, lambda memory=memory: memory.turns(range(n)))
+    softmax(x, y, memory)
     assert np.allclose(y.array, right, rtol=1e-12)
     reads, writes = memory.read["x"] / (4 * n), memory.written["y"] / (4 * n)
     moved[softmax.__name__] = reads + writes
@@ -381,14 +382,14 @@ print(f"safe / online: {moved['safe'] / moved['online']:.2f}")
 
 # %% [markdown] tags=["en"]
 r"""
-Online softmax is as cheap as the formula that failed, and as safe as the one that costs a pass more. The saving is one access of four, so the ratio of accesses is 1.33, as in the paper by Milakov and Gimelshein (2018).
+Online softmax is as cheap as the plain formula, which failed in lesson 03, and as safe as the one that costs a pass more. The saving is one access of four, so the ratio of accesses is 1.33, as in the paper by Milakov and Gimelshein (2018).
 
 But look at what was assumed: nothing of the row stays on chip from one pass to the next. Give safe softmax room for the whole row, and its three passes cost one read:
 """
 
-# %% [markdown] tags=["zh"] en="b05b6054"
+# %% [markdown] tags=["zh"] en="9d37fe10"
 r"""
-在线 softmax 和那个会失败的公式一样便宜，又和多走一遍的那个一样安全。4 次访问省了 1 次，所以访问次数之比是 1.33，与 Milakov 和 Gimelshein（2018）的论文一致。
+在线 softmax 和第 03 课里失败的公式一样省，又和多走一遍的那个一样安全。4 次访问省了 1 次，所以访问次数之比是 1.33，与 Milakov 和 Gimelshein（2018）的论文一致。
 
 但请看清前提：从一遍到下一遍，片上什么也没有留下。如果让安全 softmax 把整行留在片上，它的三遍就只读一次：
 """
@@ -406,16 +407,16 @@ r"""
 
 Now let two readers share the row: one takes 1, 2, the other 3, 5.
 
-**Predict before you run on.** Each has a term $e^0 = 1$ in its $\ell$. Do both ones weigh the same in the whole row?
+**Predict before you run on.** Each has a term $e^0 = 1$ in its $\ell$. Do these two terms weigh the same in the whole row?
 """
 
-# %% [markdown] tags=["zh"] en="2cbedfe7"
+# %% [markdown] tags=["zh"] en="e0c25e9b"
 r"""
 ## 两个人一起读
 
 现在让两个人分着读这一行：一个读 1、2，另一个读 3、5。
 
-**先猜后算**：两个人的 $\ell$ 里各有一项 $e^0 = 1$。这两个 1 在整行里一样重吗？
+**先猜后算**：两个人的 $\ell$ 里各有一项 $e^0 = 1$。放到整行里，这两项的分量一样吗？
 """
 
 # %%
@@ -449,7 +450,7 @@ This is a *merge*. The update is the merge with a reader of one score, $(x_t, 1)
 
 # %% [markdown] tags=["zh"] en="ec366470"
 r"""
-这就是*状态合并*。更新式就是与只读了一个分数的人 $(x_t, 1)$ 合并。所以读的人可以有任意多个，各读各的一段，结果按任何顺序合并都行。下面 64 个人分着读一行，每次随机抽两个人合并，直到只剩一个：
+这就是*状态合并*。每做一次更新，就是与只读了一个分数的人 $(x_t, 1)$ 合并。所以来读的人可以有任意多个，各读各的一段，结果按任何顺序合并都行。下面 64 个人分着读一行，每次随机抽两个人合并，直到只剩一个：
 """
 
 # %%
@@ -458,20 +459,21 @@ print("safe softmax: ", np.exp(row - row.max()).sum())
 for _ in range(3):
     readers = [(x.max(), np.exp(x - x.max()).sum()) for x in np.split(row, 64)]
     while len(readers) > 1:
-        (m_a, l_a), (m_b, l_b) = (readers.pop(rng.integers(len(readers))) for side in "ab")
+        rng.shuffle(readers)
+        (m_a, l_a), (m_b, l_b) = readers.pop(), readers.pop()
         m = max(m_a, m_b)
         readers.append((m, np.exp(m_a - m) * l_a + np.exp(m_b - m) * l_b))
     print("random merges:", readers[0][1])
 
 # %% [markdown] tags=["en"]
 r"""
-A stream merges one score after another, the threads of a GPU may merge in a tree. Up to rounding all get the same. That three random orders agree is a test. Why *every* order must agree is exercise 4.
+A stream merges one score after another, the threads of a GPU may merge in pairs, and then pairs of pairs. Up to rounding all get the same. That three random orders agree is a test. Why *every* order must agree is exercise 4.
 
 ## Exercises
 
 Nothing below depends on an exercise; you may skip any. Each check names the likely mistake.
 
-**1 · The update, for a tile** (6 minutes). Scores seldom come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of the tile may be fully masked, even the first.
+**1 · The update, for a tile** (6 minutes). Scores seldom come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it: `-np.inf` and 0 where there are none yet. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of a tile may be fully masked, even in the first tile.
 
 <details><summary>Hint 1</summary>
 
@@ -492,15 +494,15 @@ With `reference = np.where(m_new == -np.inf, 0, m_new)`: the old sum becomes `np
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="1966b56b"
+# %% [markdown] tags=["zh"] en="01a0cfe6"
 r"""
-流式读取是一个分数接一个分数地合并，GPU 的线程则可以按一棵树来合并。结果都相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，留到练习 4 证明。
+流式读取是一个分数接一个分数地合并，GPU 的线程则可以先两两合并，再把结果两两合并。结果都相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，留到练习 4 证明。
 
 ## 练习
 
 后面的内容不依赖任何练习，都可以跳过。每个检查都会指出可能的错误。
 
-**1 · 对一个 tile 做更新**（6 分钟）。分数很少一个一个地来。写 `update_tile(m, l, x)`：`x` 是一个分数 tile（块），形状 `(rows, keys)`；`m` 和 `l` 的形状是 `(rows,)`，属于它前面的那些 key。返回新的 `m` 和 `l`，形状 `(rows,)`。被掩码的分数是 `-np.inf`；tile 里的某一行可能全部被掩码，第一个 tile 也不例外。
+**1 · 对一个 tile 做更新**（6 分钟）。分数很少一个一个地来。写 `update_tile(m, l, x)`：`x` 是一个分数 tile（块），形状 `(rows, keys)`；`m` 和 `l` 的形状是 `(rows,)`，对应它前面的那些 key：前面还没有 key 的行，分别是 `-np.inf` 和 0。返回新的 `m` 和 `l`，形状 `(rows,)`。被掩码的分数是 `-np.inf`；tile 里的某一行可能全部被掩码，第一个 tile 也不例外。
 
 <details><summary>提示 1</summary>
 
@@ -564,7 +566,7 @@ If both sides are empty, $m = -\infty$: subtract `np.where(m == -np.inf, 0, m)`,
 
 # %% [markdown] tags=["zh"] en="9d2407f4"
 r"""
-**2 · 合并**（4 分钟）。写 `merge(a, b)`。`a` 和 `b` 各是一对数组 `(m, l)`，形状都是 `(rows,)`；返回两者合起来的那一对。有人可能没看到某一行的任何 key：那时他在这一行有 $m = -\infty$、$\ell = 0$。
+**2 · 合并**（4 分钟）。写 `merge(a, b)`。`a` 和 `b` 各是一对数组 `(m, l)`，形状都是 `(rows,)`；返回两者合起来的那一对。某一边可能没看到某一行的任何 key：那么它在这一行就是 $m = -\infty$、$\ell = 0$。
 
 <details><summary>提示 1</summary>
 
@@ -602,7 +604,7 @@ check.merge(merge)
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Softmax in two passes, on little room** (6 minutes). Write `two_pass(x, y, b, memory)`. `x` and `y` are rows in slow memory, and the chip has room for `b` scores: read `x` in tiles of `b`, write the softmax of `x` into `y`, and read every score exactly twice. A loop over tiles is `for part in memory.turns(tiles(len(x), b))`; inside it `x[part]` is a read and `y[part] = ...` a write. Scores may be masked, though never all of them.
+**3 · Softmax in two passes, in little room** (6 minutes). Write `two_pass(x, y, b, memory)`. `x` and `y` are rows in slow memory, and the chip has room for `b` scores: read `x` in tiles of `b`, write the softmax of `x` into `y`, and read every score exactly twice. A loop over tiles is `for part in memory.turns(tiles(len(x), b))`; inside it `x[part]` is a read and `y[part] = ...` a write. Scores may be masked, though never all of them.
 
 <details><summary>Hint 1</summary>
 
@@ -623,7 +625,7 @@ In the first loop: `tile = x[part]`, `m_new = max(m, tile.max())`, and if that i
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="93fbd302"
+# %% [markdown] tags=["zh"] en="1f1371f9"
 r"""
 **3 · 地方小，两遍做完 softmax**（6 分钟）。写 `two_pass(x, y, b, memory)`。`x` 和 `y` 是慢速内存里的两行，片上只放得下 `b` 个分数：每次读 `x` 的一个 tile，大小为 `b`；把 `x` 的 softmax 写进 `y`；每个分数恰好读两次。对 tile 的循环是 `for part in memory.turns(tiles(len(x), b))`；循环里，`x[part]` 是读，`y[part] = ...` 是写。分数可能被掩码，但不会全部被掩码。
 
@@ -695,12 +697,12 @@ In a loop: if `not np.allclose(fold(row), fold(rng.permutation(row)))`, return `
 
 <details><summary>The proof</summary>
 
-By the claim above, $m$ is the maximum of the row, and $\ell \cdot e^m = \sum_s e^{x_s}$. Neither a maximum nor a sum of real numbers depends on the order, hence neither does $\ell = e^{-m} \sum_s e^{x_s}$.
+By the claim above, $m$ is the maximum of the row, and $\ell \cdot e^m = \sum_c e^{x_c}$. Neither a maximum nor a sum of real numbers depends on the order, hence neither does $\ell = e^{-m} \sum_c e^{x_c}$.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="a73120be"
+# %% [markdown] tags=["zh"] en="19aa9372"
 r"""
 **4 · 先测试顺序无关，再证明**（5 分钟）。有人交给你一个函数 `fold(row)`，对一个分数数组返回 `(m, l)`，但可能写错了。写 `same_in_any_order(fold, rng)`：用至少 20 个随机的行来试，每一行按原来的顺序算一次，打乱后再算一次；如果 $m$ 和 $\ell$ 总是一致（只差舍入），返回 `True`，否则返回 `False`。`rng` 是 NumPy 的随机数生成器。
 
@@ -726,7 +728,7 @@ r"""
 
 <details><summary>证明</summary>
 
-由上面的命题，$m$ 是这一行的最大值，而 $\ell \cdot e^m = \sum_s e^{x_s}$。实数的最大值与和都与顺序无关，所以 $\ell = e^{-m} \sum_s e^{x_s}$ 也与顺序无关。
+由上面的命题，$m$ 是这一行的最大值，而 $\ell \cdot e^m = \sum_c e^{x_c}$。实数的最大值与和都与顺序无关，所以 $\ell = e^{-m} \sum_c e^{x_c}$ 也与顺序无关。
 
 </details>
 """
@@ -773,7 +775,7 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a: look at the two last columns of the cell below the update. For b: what is $\alpha$ then?
+For a: look at the last two columns that the cell with `update` printed. For b: what is $\alpha$ then?
 
 </details>
 
@@ -790,7 +792,7 @@ For e: what is special about a maximum as the constant, in algebra, and in float
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="5e34c3aa"
+# %% [markdown] tags=["zh"] en="0e7c6919"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -799,11 +801,11 @@ r"""
 - **c**：$\ell$ 较大的那个人，合并时分量也较大。
 - **d**：在线 softmax 在第一遍里就能写出权重。
 - **e**：在精确运算中，从 $m_0 = 0$ 出发不会改变任何权重。
-- **f**：安全 softmax 要三遍，在线 softmax 只要两遍，所以它在 GPU 上的速度是 1.33 倍。
+- **f**：安全 softmax 要三遍，在线 softmax 只要两遍，所以在 GPU 上，后者的速度是前者的 1.33 倍。
 
 <details><summary>提示 1</summary>
 
-看 a：更新式下面那个单元格打印的最后两列。看 b：这时 $\alpha$ 是多少？
+看 a：定义 `update` 的单元格打印的最后两列。看 b：这时 $\alpha$ 是多少？
 
 </details>
 
@@ -833,7 +835,7 @@ check.judge(answers)
 r"""
 ## Where this stops
 
-- The stages of a formula are not passes over an array, those are not what caches and registers hold, and none of it is the number of kernel launches. A safe softmax that keeps its row on chip reads it once, as far as the wall of lesson 02 allows.
+- How many stages a formula has, how often a loop passes over an array, what caches and registers keep, and how many programs (kernels) a GPU starts are four different questions. A safe softmax that keeps its row on chip reads it once, as far as the wall of lesson 02 allows.
 - Counted were accesses. The formula *allows* a faster program; how fast one is must be measured.
 - Two passes remain, since the weights are written out. FlashAttention does not write them: it folds $P V$ into the first pass. That is lessons 05 and 06.
 - Up to rounding, the order does not matter. The last bits may differ.
@@ -842,7 +844,7 @@ r"""
 
 1. $\ell$ is a sum relative to the running maximum; $\ell \cdot e^m$ is the sum itself.
 2. When $m$ moves to $m_\mathrm{new}$, one factor $\alpha = e^{m - m_\mathrm{new}}$ rescales all old terms at once.
-3. By induction $\ell_t = \sum_{s \le t} e^{x_s - m_t}$ after every score, and no exponent is above 0.
+3. By induction $\ell_t = \sum_{c \le t} e^{x_c - m_t}$ after every score, and no exponent is above 0.
 4. Maximum and sum share a pass: 2 reads and 1 write of each element instead of 3 and 1.
 5. Two pieces of a row merge by going to their common maximum first, in any order.
 
@@ -861,11 +863,11 @@ r"""
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3: the update, its proof, and the merge. T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the same merge, for attention.
 """
 
-# %% [markdown] tags=["zh"] en="2b2da839"
+# %% [markdown] tags=["zh"] en="87d0f7ce"
 r"""
 ## 本课没有证明什么
 
-- 公式有几个阶段、对数组走几遍、缓存和寄存器里留着什么、kernel 启动几次，这是四回事。安全 softmax 如果把一行留在片上，就只读一次；放不放得下，要看第 02 课的那堵墙。
+- 公式有几个阶段、对数组走几遍、缓存和寄存器里留着什么、GPU 要启动几次程序（kernel），这是四回事。安全 softmax 如果把一行留在片上，就只读一次；放不放得下，要看第 02 课的那堵墙。
 - 数的是访问次数。公式*允许*写出更快的程序，到底多快，要测了才知道。
 - 还剩两遍，因为要写出权重。FlashAttention 不写权重，而是把 $P V$ 并进第一遍，那是第 05 和 06 课。
 - 顺序无关，只差舍入：最后几位可能不同。
@@ -874,7 +876,7 @@ r"""
 
 1. $\ell$ 是相对于当前最大值的和，$\ell \cdot e^m$ 才是和本身。
 2. $m$ 移到 $m_\mathrm{new}$ 时，一个系数 $\alpha = e^{m - m_\mathrm{new}}$ 就把旧的项全部重标定。
-3. 由归纳法，读完每个分数后都有 $\ell_t = \sum_{s \le t} e^{x_s - m_t}$，而且没有指数大于 0。
+3. 由归纳法，读完每个分数后都有 $\ell_t = \sum_{c \le t} e^{x_c - m_t}$，而且没有指数大于 0。
 4. 最大值与求和共用一遍：每个元素读 2 次、写 1 次，而不是读 3 次、写 1 次。
 5. 一行的两段要合并，先换成共同的最大值再相加，按什么顺序都行。
 
@@ -883,9 +885,9 @@ r"""
 - 参照不同的项不能相加：那个诱人的循环，得到的是 4 而不是 1.203。
 - 一个系数重标定所有旧的项：结果一致的那三行。
 - 归纳法：用文字证明，并以 2 为底用 `Fraction` 在每个分数之后精确验证。
-- 没有指数大于 0，结果与安全 softmax 相同：从平缓到剧烈的那些行。
+- 没有指数大于 0，结果与安全 softmax 相同：起伏从平缓到剧烈的那些行。
 - $m_0 = 0$ 和被掩码的开头在浮点运算中出错：分数为 −1000 的单元格。
-- 2 + 1、3 + 1、2 + 1 次访问，整行留在片上则是 1 + 1 次：会计数的内存。
+- 2 + 1、3 + 1、2 + 1 次访问，整行留在片上则是 1 + 1 次：带计数的内存。
 - 按任何顺序合并：64 个人的单元格（测试），练习 4（证明）。
 
 </details>

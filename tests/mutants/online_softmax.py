@@ -182,6 +182,42 @@ def update_base_two(m, l, x):
     return m_new, 2 ** (m - m_new) * l + 2 ** (x - m_new[:, None]).sum(axis=1)
 
 
+def update_key_by_key(m, l, x):
+    for c in range(x.shape[1]):
+        s = x[:, c]
+        m_new = np.maximum(m, s)
+        m, l = m_new, np.exp(m - m_new) * l + np.exp(s - m_new)
+    return m, l
+
+
+def update_sums_all_rows(m, l, x):
+    m_new = np.maximum(m, x.max(axis=1))
+    return m_new, np.exp(m - m_new) * l + np.exp(x - m_new[:, None]).sum()
+
+
+def update_axis_kept(m, l, x):
+    m, l = m.reshape(-1, 1), l.reshape(-1, 1)
+    m_new = np.maximum(m, x.max(axis=1, keepdims=True))
+    c = np.where(np.isinf(m_new), 0, m_new)
+    return m_new, np.exp(m - c) * l + np.exp(x - c).sum(axis=1, keepdims=True)
+
+
+def update_np_max(m, l, x):
+    m_new = np.max(m, x.max(axis=1))
+    return m_new, np.exp(m - m_new) * l + np.exp(x - m_new[:, None]).sum(axis=1)
+
+
+def update_prints(m, l, x):
+    """Forgets to return."""
+    update_guarded(m, l, x)
+
+
+def update_log_of_plain_sum(m, l, x):
+    m_new = np.maximum(m, x.max(axis=1))
+    lse = np.log(np.exp(m) * l + np.exp(x).sum(axis=1))
+    return m_new, np.exp(lse - m_new)
+
+
 def update_plain_sum(m, l, x):
     m_new = np.maximum(m, x.max(axis=1))
     total = l * np.exp(m) + np.exp(x).sum(axis=1)
@@ -211,6 +247,45 @@ def merge_cases(a, b):
 
     m, l = zip(*map(one, *map(np.float64, (*a, *b))), strict=True)
     return np.array(m), np.array(l)
+
+
+def merge_by_logarithms(a, b):
+    """One array of two rows, through ln(l·e^m)."""
+    lse = np.logaddexp(a[0] + np.log(a[1]), b[0] + np.log(b[1]))
+    m = np.maximum(a[0], b[0])
+    return np.array([m, np.exp(lse - np.where(m == -INF, 0, m))])
+
+
+def merge_python_max(a, b):
+    m = max(a[0], b[0])
+    return m, np.exp(a[0] - m) * a[1] + np.exp(b[0] - m) * b[1]
+
+
+def merge_np_max(a, b):
+    m = np.max(a[0], b[0])
+    return m, np.exp(a[0] - m) * a[1] + np.exp(b[0] - m) * b[1]
+
+
+def merge_by_if(a, b):
+    if a[0] > b[0]:
+        return a[0], a[1] + np.exp(b[0] - a[0]) * b[1]
+    return b[0], np.exp(a[0] - b[0]) * a[1] + b[1]
+
+
+def merge_pair_swapped(a, b):
+    return merge_guarded(a, b)[::-1]
+
+
+def merge_log_of_plain_sums(a, b):
+    m = np.maximum(a[0], b[0])
+    return m, np.exp(np.log(np.exp(a[0]) * a[1] + np.exp(b[0]) * b[1]) - m)
+
+
+def merge_in_place(a, b):
+    m = np.maximum(a[0], b[0])
+    c = np.where(m == -INF, 0, m)
+    a[1][:] *= np.exp(a[0] - c)
+    return m, a[1] + np.exp(b[0] - c) * b[1]
 
 
 def merge_unguarded(a, b):
@@ -385,6 +460,29 @@ def two_pass_tile_softmax(x, y, b, memory):
         y[part] = e / e.sum()
 
 
+def two_pass_writes_all_at_once(x, y, b, memory):
+    probs = np.empty(len(x))
+    m, l = -INF, 0.0
+    for part in memory.turns(tiles(len(x), b)):
+        m, l = guarded_step(m, l, x[part])
+    for part in memory.turns(tiles(len(x), b)):
+        probs[part] = np.exp(x[part] - m) / l
+    y[:] = probs
+
+
+def two_pass_keeps_the_tiles(x, y, b, memory):
+    kept, m, l = [], -INF, 0.0
+    for part in memory.turns(tiles(len(x), b)):
+        kept.append(x[part])
+        m, l = guarded_step(m, l, kept[-1])
+    for part, tile in zip(tiles(len(x), b), kept, strict=True):
+        y[part] = np.exp(tile - m) / l
+
+
+def two_pass_without_memory(x, y, b):
+    """One argument is missing."""
+
+
 # same_in_any_order
 
 
@@ -461,11 +559,39 @@ def order_one_row(fold, rng):
         return bool(np.allclose(fold(row), fold(row[::-1])))
 
 
+def order_by_l_alone(fold, rng):
+    rows = rng.standard_normal((20, 10))
+    return all(np.isclose(fold(row)[1], fold(rng.permutation(row))[1]) for row in rows)
+
+
+def order_reversed(fold, rng):
+    for _ in range(20):
+        row = rng.standard_normal(10)
+        if not np.allclose(fold(row), fold(row[::-1])):
+            return False
+    return True
+
+
+def order_against_safe_softmax(fold, rng):
+    for _ in range(20):
+        row = rng.standard_normal(10)
+        m = row.max()
+        if not np.allclose(fold(row), (m, np.exp(row - m).sum())):
+            return False
+    return True
+
+
+def order_returns_in_the_loop(fold, rng):
+    for _ in range(20):
+        row = rng.standard_normal(10)
+        return np.allclose(fold(row), fold(rng.permutation(row)))
+
+
 TRUTH = {"a": False, "b": True, "c": False, "d": False, "e": True, "f": False}
 
 RIGHT = {
     "update_tile": [update_guarded, update_row_by_row, update_cleaned, update_by_logarithms],
-    "merge": [merge_guarded, merge_cases],
+    "merge": [merge_guarded, merge_cases, merge_by_logarithms],
     "two_pass": [two_pass_guarded, two_pass_logsumexp, two_pass_score_by_score],
     "same_in_any_order": [order_shuffled, order_by_lists],
     "judge": [TRUTH],
@@ -479,11 +605,12 @@ WRONG = {
             update_guarded_in_the_tile_only,
             update_guarded_for_all_rows_at_once,
             update_alpha_guarded_only,
+            update_key_by_key,
         ],
         "reference_returned": [update_returns_zero],
         "finite_sentinel": [update_sentinel, update_sentinel_e9],
         "maximum_from_zero": [update_initial_zero],
-        "wrong_axis": [update_axis_zero, update_sum_axis_zero],
+        "wrong_axis": [update_axis_zero, update_sum_axis_zero, update_sums_all_rows],
         "second_axis_missing": [update_no_second_axis],
         "l_not_rescaled": [update_no_alpha, update_m_overwritten_first],
         "alpha_upside_down": [update_alpha_inverted],
@@ -495,8 +622,10 @@ WRONG = {
         "old_m_forgotten": [update_tile_maximum],
         "old_m_returned": [update_returns_old_m],
         "one_maximum_for_all": [update_one_maximum],
-        "through_the_plain_sum": [update_plain_sum],
-        "": [update_base_two, update_python_max],
+        "through_the_plain_sum": [update_plain_sum, update_log_of_plain_sum],
+        "": [update_base_two, update_prints],
+        "axis_kept": [update_axis_kept],
+        "one_truth_for_all_rows": [update_python_max, update_np_max],
         "pair_swapped": [update_pair_swapped],
         "alpha_from_the_tile": [update_alpha_from_the_tile],
     },
@@ -504,12 +633,15 @@ WRONG = {
         "masked_nan": [merge_unguarded],
         "reference_returned": [merge_returns_zero],
         "maximum_from_zero": [merge_from_zero],
-        "through_the_plain_sum": [merge_plain_sums],
+        "through_the_plain_sum": [merge_plain_sums, merge_log_of_plain_sums],
         "l_not_rescaled": [merge_added],
         "only_the_left_rescaled": [merge_left_only, merge_right_only, merge_as_if_b_were_larger],
         "alpha_upside_down": [merge_inverted],
         "factors_swapped": [merge_swapped],
         "maxima_added": [merge_maxima_added],
+        "pair_swapped": [merge_pair_swapped],
+        "one_truth_for_all_rows": [merge_python_max, merge_np_max, merge_by_if],
+        "changed_input": [merge_in_place],
         "": [merge_keeps_a],
     },
     "two_pass": {
@@ -537,11 +669,16 @@ WRONG = {
             two_pass_whole_row,
             two_pass_without_turns,
             two_pass_floor,
+            two_pass_writes_all_at_once,
+            two_pass_keeps_the_tiles,
+            two_pass_without_memory,
         ],
     },
     "same_in_any_order": {
         "exact_comparison": [order_exact],
-        "only_one_of_both_compared": [order_by_l_e_m],
+        "only_one_of_both_compared": [order_by_l_e_m, order_by_l_alone],
+        "only_reversed": [order_reversed],
+        "compared_with_the_definition": [order_against_safe_softmax],
         "nothing_found": [
             order_not_shuffled,
             order_shuffled_in_place,
@@ -549,7 +686,7 @@ WRONG = {
             order_by_m_alone,
             order_tolerant,
         ],
-        "": [order_assigns_the_shuffle, order_one_row],
+        "": [order_assigns_the_shuffle, order_one_row, order_returns_in_the_loop],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
 }

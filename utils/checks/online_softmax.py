@@ -1,16 +1,18 @@
 """Checks of lesson 04: the update, the merge, two passes, the test of order, statements to judge."""
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
 
-from utils.checks.core import Case, Exercise, Mistake, exercise
+from utils.checks.core import Case, Exercise, Mistake, exercise, short
 from utils.language import say
 from utils.memory import BudgetExceeded, Memory
 
 INF = np.inf
 State = tuple[np.ndarray, np.ndarray]  # m and l, each (rows,)
+TOLERANCE = {np.float64: 2e-6, np.float32: 5e-5}  # a logarithm near -200 rounds in steps of 1.5e-5
 
 
 def plain_state(x: np.ndarray) -> State:
@@ -60,8 +62,8 @@ def tile_update(
     return model
 
 
-def by_axes(of_max: int, of_sum: int, lost: bool = False) -> Callable:
-    """An update along these axes; lost: m_new is not given its second axis back."""
+def by_axes(of_max: int, of_sum: int | None, lost: bool = False) -> Callable:
+    """An update along these axes (None: all); lost: m_new lacks its second axis."""
 
     def model(m, l, x):
         m_new = np.maximum(m, x.max(axis=of_max))
@@ -91,9 +93,43 @@ def update_through_plain_sum(m, l, x):
     return m_new, (l * np.exp(m) + np.exp(x).sum(axis=1)) / np.exp(m_new)
 
 
+def update_through_its_logarithm(m, l, x):
+    m_new = np.maximum(m, x.max(axis=1))
+    return m_new, np.exp(np.log(l * np.exp(m) + np.exp(x).sum(axis=1)) - m_new)
+
+
+def key_by_key(m, l, x):
+    for c in range(x.shape[1]):
+        m, l = tile_update(reference=lambda m: m)(m, l, x[:, c : c + 1])
+    return m, l
+
+
 def with_reference_as_m(m, l, x):
     m_new, l = tile_update()(m, l, x)
     return guarded(m_new), l
+
+
+ONE_TRUTH = (
+    "max and if want single numbers, and np.max takes one array; here each row has its own"
+    " maximum. np.maximum compares two arrays row by row, and np.where chooses row by row.",
+    "max 和 if 只能处理单个数，np.max 只接受一个数组；而这里每一行有自己的最大值。"
+    "np.maximum 逐行比较两个数组，np.where 逐行选择。",
+)
+
+
+def pair(state):
+    """Return (m, l) when there are two, also from one array; anything else as it is."""
+    return tuple(state) if isinstance(state, list | tuple | np.ndarray) else state
+
+
+def in_turn(attempt, m, l, *tiles):
+    """Update with one tile after another; return the last state."""
+    state = (m, l)
+    for tile in tiles:
+        state = pair(attempt(*state, tile))
+        if not isinstance(state, tuple) or len(state) != 2:
+            return state
+    return state
 
 
 @exercise
@@ -106,12 +142,9 @@ def update_tile() -> Exercise:
         m, l = plain_state(seen)
         expected = plain_state(np.concatenate([seen, *tiles], axis=1))
         args = (m.astype(dtype), l.astype(dtype), *tiles)
-        return Case(says, args, expected, kind, tolerance=2e-6)
-
-    def in_turn(attempt, m, l, *tiles):
-        for tile in tiles:
-            m, l = attempt(m, l, tile)
-        return m, l
+        shown = ", ".join(map(short, args))
+        call = "" if len(tiles) == 1 else f"check.in_turn(update_tile, {shown})"
+        return Case(says, args, expected, kind, tolerance=TOLERANCE[dtype], call=call)
 
     first = say(en="two rows, a tile of two keys", zh="两行，tile 里有两个 key")
     three = say(en="one row, three tiles in turn, a ragged tail", zh="一行，依次三个 tile，有尾块")
@@ -139,6 +172,7 @@ def update_tile() -> Exercise:
             "the row has seen no key yet: -inf - (-inf) is NaN. Subtract a harmless number there.",
             "这一行还没有看到任何 key：-inf - (-inf) 是 NaN。那里应当改减一个无害的数。",
             tile_update(reference=lambda m: m),
+            key_by_key,
         ),
         (
             "reference_returned",
@@ -168,16 +202,19 @@ def update_tile() -> Exercise:
             " from m_new may stand in an exponent.",
             "中间算出了不减最大值的和 l·e^m，它会上溢，或者变成 0。指数里只应出现与 m_new 之差。",
             update_through_plain_sum,
+            update_through_its_logarithm,
         ),
     ]
     algebra = [
         (
             "wrong_axis",
-            "maximum or sum runs along the wrong axis. A row of the tile is one query: axis=1.",
-            "最大值或求和沿错了轴。tile 的一行是一个 query：axis=1。",
+            "maximum or sum runs along the wrong axis, or over all rows. A row of the tile is one"
+            " query: axis=1.",
+            "最大值或求和沿错了轴，或者把所有行加到了一起。tile 的一行是一个 query：axis=1。",
             by_axes(0, 0),
             by_axes(0, 1),
             by_axes(1, 0),
+            by_axes(1, None),
             by_axes(0, 0, lost=True),
             by_axes(0, 1, lost=True),
         ),
@@ -234,12 +271,6 @@ def update_tile() -> Exercise:
             ),
         ),
         (
-            "pair_swapped",
-            "the two are in the wrong order: return m first, then l.",
-            "两个返回值的顺序反了：先返回 m，再返回 l。",
-            lambda m, l, x: tile_update()(m, l, x)[::-1],
-        ),
-        (
             "old_l_forgotten",
             "the old l is lost: this is the denominator of the tile alone.",
             "旧的 l 丢了：这只是这个 tile 自己的分母。",
@@ -264,7 +295,31 @@ def update_tile() -> Exercise:
             tile_update(new=lambda m, x: np.maximum(m, x.max())),
         ),
     ]
-    mistakes = [*mistakes_of("floats", floats), *mistakes_of("algebra", algebra)]
+    form = [
+        (
+            "pair_swapped",
+            "the two are in the wrong order: return m first, then l.",
+            "两个返回值的顺序反了：先返回 m，再返回 l。",
+            lambda m, l, x: tile_update()(m, l, x)[::-1],
+        ),
+        (
+            "axis_kept",
+            "the numbers are right, but m and l have the shape (rows, 1). Return (rows,): [:, 0].",
+            "数都对，但 m 和 l 的形状是 (rows, 1)。应当返回 (rows,)：取 [:, 0]。",
+            lambda m, l, x: tuple(part[:, None] for part in tile_update()(m, l, x)),
+        ),
+        (
+            "one_truth_for_all_rows",
+            *ONE_TRUTH,
+            lambda m, l, x: max(m, x.max(axis=1)),
+            lambda m, l, x: np.max(m, x.max(axis=1)),
+        ),
+    ]
+    mistakes = [
+        *mistakes_of("floats", floats),
+        *mistakes_of("algebra", algebra),
+        *mistakes_of("", form),
+    ]
     return Exercise(cases, mistakes, in_turn)
 
 
@@ -291,7 +346,8 @@ def merge() -> Exercise:
         left, right = (np.array(part, dtype=dtype) for part in (left, right))
         a, b = (tuple(x.astype(dtype) for x in plain_state(part)) for part in (left, right))
         expected = plain_state(np.concatenate([left, right], axis=1))
-        return Case(says, (a, b), expected, kind, tolerance=2e-6)
+        call = f"merge({short(a)}, {short(b)})"
+        return Case(says, (*a, *b), expected, kind, tolerance=TOLERANCE[dtype], call=call)
 
     none = [-INF, -INF]
     pairs = say(en="1, 2 and 3, 5", zh="1、2 和 3、5")
@@ -337,6 +393,7 @@ def merge() -> Exercise:
             " of maxima may stand in an exponent.",
             "中间算出了不减最大值的和 l·e^m，它会上溢，或者变成 0。指数里只应出现最大值之差。",
             through_plain_sums,
+            through_their_logarithm,
         ),
     ]
     algebra = [
@@ -375,7 +432,31 @@ def merge() -> Exercise:
             lambda a, b: (a[0] + b[0], merged()(a, b)[1]),
         ),
     ]
-    return Exercise(cases, [*mistakes_of("floats", floats), *mistakes_of("algebra", algebra)])
+    form = [
+        (
+            "pair_swapped",
+            "the two are in the wrong order: return m first, then l.",
+            "两个返回值的顺序反了：先返回 m，再返回 l。",
+            lambda a, b: merged()(a, b)[::-1],
+        ),
+        (
+            "one_truth_for_all_rows",
+            *ONE_TRUTH,
+            lambda a, b: max(a[0], b[0]),
+            lambda a, b: np.max(a[0], b[0]),
+        ),
+    ]
+    mistakes = [
+        *mistakes_of("floats", floats),
+        *mistakes_of("algebra", algebra),
+        *mistakes_of("", form),
+    ]
+    return Exercise(cases, mistakes, lambda attempt, *s: pair(attempt(s[:2], s[2:])))
+
+
+def through_their_logarithm(a: State, b: State) -> State:
+    m = np.maximum(a[0], b[0])
+    return m, np.exp(np.log(a[1] * np.exp(a[0]) + b[1] * np.exp(b[0])) - m)
 
 
 def through_plain_sums(a: State, b: State) -> State:
@@ -389,12 +470,18 @@ def on_counted_memory(attempt, values, b, what="probs"):
     x, y = memory.slow("x", values), memory.slow("y", (len(values),))
     try:
         attempt(x, y, b, memory)
-    except BudgetExceeded as error:
+    except Exception as error:
         if what != "room":
             raise
-        return str(error)
+        # the next case, which tries the same on more scores, shows what is no question of room
+        return str(error) if isinstance(error, BudgetExceeded) else "enough"
     if what == "room":
-        return "enough"
+        most = max((math.prod(e.shape) for e in memory.events if e.kind == "write"), default=0)
+        return (
+            "enough"
+            if most <= b
+            else say(en=f"{most} at once into y", zh=f"一次往 y 里写了 {most} 个")
+        )
     return y.array if what == "probs" else memory.read["x"] / (4 * len(values))
 
 
@@ -424,12 +511,13 @@ def one_row(m, l, tile, *, alpha=lambda m, m_new: np.exp(m - m_new), guard=True)
 
 
 def at_once(x, y, b, memory):
+    """Reads every score twice, so that it does not explain a wrong number of reads."""
     m, l = -INF, 0.0
     for start in memory.turns(range(0, len(x), b)):
         part = slice(start, min(start + b, len(x)))
         tile = x[part]
         m, l = one_row(m, l, tile)
-        y[part] = np.exp(tile - m) / l
+        y[part] = np.exp(x[part] - m) / l
 
 
 @exercise
@@ -437,9 +525,11 @@ def two_pass() -> Exercise:
     """two_pass(x, y, b, memory): softmax on counted memory, every score read exactly twice."""
     reads = say(
         en="Every score must be read exactly twice. More: is there a third loop, or does one loop"
-        " read x[part] more than once? Fewer: is a weight written before the whole row is known?",
+        " read x[part] more than once? Fewer: does something stay from the first loop for the second,"
+        " where the chip has room for one tile, or does x.array go past the counter?",
         zh="每个分数必须恰好读两次。读多了：是不是有第三个循环，或者同一个循环里读了不止一次 x[part]？"
-        "读少了：是不是还不知道整行就写了权重？",
+        "读少了：是不是从第一个循环留了东西给第二个循环（片上只放得下一个 tile），"
+        "或者用 x.array 绕过了计数？",
     )
 
     unwritten = say(
@@ -449,18 +539,30 @@ def two_pass() -> Exercise:
 
     def case(values, b: int, says: str, kind: str = "floats") -> Case:
         values = np.array(values, dtype=float)
-        return Case(says, (values, b), plain_softmax(values), kind, 1e-12, otherwise=unwritten)
+        call = as_typed(values, b)
+        return Case(says, (values, b), plain_softmax(values), kind, 1e-12, unwritten, call)
 
     room = say(
-        en="Read x[part] inside `for part in memory.turns(...)`: what a turn has read leaves the chip"
-        " when the turn ends.",
-        zh="请在 `for part in memory.turns(...)` 里面读 x[part]：一轮里读的东西，在这一轮结束时离开片上。",
+        en="Read x[part] and write y[part] inside `for part in memory.turns(...)`: what a turn has read"
+        " leaves the chip when the turn ends. Reading y takes room as well.",
+        zh="请在 `for part in memory.turns(...)` 里面读 x[part]、写 y[part]："
+        "一轮里读的东西，在这一轮结束时离开片上。读 y 也要占地方。",
     )
     fits = say(en="room on chip, for two scores", zh="片上的空间，放得下两个分数")
 
     def counted(values, b: int) -> Case:
         says = say(en="reads of each score", zh="每个分数读的次数")
-        return Case(says, (np.array(values, float), b, "reads"), 2.0, "", otherwise=reads)
+        values = np.array(values, float)
+        call = as_typed(values, b, '"reads"')
+        return Case(says, (values, b, "reads"), 2.0, "", otherwise=reads, call=call)
+
+    def enough(values, b: int) -> Case:
+        values = np.array(values, float)
+        call = as_typed(values, b, '"room"')
+        return Case(fits, (values, b, "room"), "enough", "", otherwise=room, call=call)
+
+    def as_typed(*args) -> str:
+        return f"check.on_counted_memory(two_pass, {', '.join(map(short, args))})"
 
     two = say(en="three tiles of two", zh="三个 tile，每个两个分数")
     tail = say(en="three tiles, a ragged tail", zh="三个 tile，有尾块")
@@ -469,7 +571,7 @@ def two_pass() -> Exercise:
     low = say(en="all scores near -1000", zh="所有分数都在 -1000 附近")
     prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被掩码")
     cases = [
-        Case(fits, (np.array([1.0, 2, 5]), 2, "room"), "enough", "", otherwise=room),
+        enough([1, 2, 5], 2),
         case([1, 2, 5, 3, 2, 0], 2, two, "algebra"),
         case([2, 0, 3, 1, 4, 4, 1], 3, tail, "algebra"),
         counted([1, 2, 3, 5], 2),
@@ -562,31 +664,60 @@ def folded(step: Callable) -> Callable:
     return fold
 
 
+@folded
 def no_alpha(m, m_new, l, s):
     return l + np.exp(s - m_new)
 
 
+@folded
 def alpha_on_the_new(m, m_new, l, s):
     return l + np.exp(m - m_new) * np.exp(s - m_new) if l else 1.0
 
 
+@folded
 def right_fold(m, m_new, l, s):
     return np.exp(m - m_new) * l + np.exp(s - m_new)
 
 
 def a_little_off(row):
-    m, l = folded(right_fold)(row)
+    m, l = right_fold(row)
     return m, l * (1.01 if row[0] > row[-1] else 1)
+
+
+def off_at_the_ends(row):
+    """Wrong when an end exceeds the middle: as often for a row as for its reverse."""
+    m, l = right_fold(row)
+    n = len(row)
+    return m, l * (1.01 if max(row[0], row[-1]) > max(row[n // 2], row[(n - 1) // 2]) else 1)
+
+
+def twice_too_large(row):
+    m, l = right_fold(row)
+    return m, 2 * l
+
+
+def right_l_beside_the_last(row):
+    return row[-1], right_fold(row)[1]
 
 
 def last_as_m(row):
     return row[-1], np.exp(np.asarray(row) - row[-1]).sum()
 
 
-def random_pairs(rng):
-    for _ in range(20):
-        row = rng.standard_normal(10)
-        yield row, rng.permutation(row)
+def agreeing(part: Callable, other: Callable = lambda row, rng: rng.permutation(row)) -> Callable:
+    """A test of order that compares only part(m, l), on a row and on other(row, rng)."""
+
+    def model(fold, rng):
+        rows = rng.standard_normal((20, 10))
+        pairs = [(part(*fold(row)), part(*fold(other(row, rng)))) for row in rows]
+        return all(np.allclose(a, b) for a, b in pairs)
+
+    return model
+
+
+def against_the_definition(fold, rng):
+    rows = rng.standard_normal((20, 10))
+    return all(np.allclose(fold(row), right_fold(row)) for row in rows)
 
 
 @exercise
@@ -608,29 +739,55 @@ def same_in_any_order() -> Exercise:
         return bool(answer) if isinstance(answer, np.bool_) else answer
 
     def case(fold, expected: bool, en: str, zh: str) -> Case:
-        return Case(say(en=en, zh=zh), (fold, np.random.default_rng(0)), expected)
-
-    def by_the_sum_alone(fold, rng):
-        values = [[l * np.exp(m) for m, l in map(fold, pair)] for pair in random_pairs(rng)]
-        return all(np.allclose(a, b) for a, b in values)
+        call = f"same_in_any_order(check.{fold.__name__}, np.random.default_rng(0))"
+        return Case(say(en=en, zh=zh), (fold, np.random.default_rng(0)), expected, call=call)
 
     cases = [
-        case(folded(no_alpha), False, "a fold that never rescales", "从不重标定的 fold"),
+        case(no_alpha, False, "a fold that never rescales", "从不重标定的 fold"),
         case(
-            folded(alpha_on_the_new),
+            alpha_on_the_new,
             False,
             "a fold with alpha on the new term",
             "系数乘错项的 fold",
         ),
         case(last_as_m, False, "the last score in place of the maximum", "拿最后一个分数当最大值"),
         case(a_little_off, False, "an error of 1 % in some orders", "在某些顺序下有 1 % 的误差"),
-        case(folded(right_fold), True, "the right fold", "正确的 fold"),
+        case(
+            right_l_beside_the_last,
+            False,
+            "the last score as m, the right l",
+            "m 是最后一个分数，l 正确",
+        ),
+        case(right_fold, True, "the right fold", "正确的 fold"),
+        case(
+            twice_too_large,
+            True,
+            "a fold that is wrong alike in every order",
+            "按什么顺序都错得一样的 fold",
+        ),
         Case(
             say(en="how often the right fold is called", zh="正确的 fold 被调用的次数"),
-            (folded(right_fold), np.random.default_rng(0), "calls"),
+            (right_fold, np.random.default_rng(0), "calls"),
             40,
             "",
             otherwise=few,
+            call="same_in_any_order(check.right_fold, np.random.default_rng(0))",
+        ),
+        case(
+            off_at_the_ends,
+            False,
+            "an error of 1 % that reversing does not show",
+            "1 % 的误差，倒过来也看不出",
+        ),
+    ]
+    purpose = [
+        (
+            "compared_with_the_definition",
+            "this fold is wrong, but alike in every order, so the answer is True. Compare its two"
+            " results with each other, not with the right ones.",
+            "这个 fold 是错的，但按什么顺序都错得一样，所以应当回答 True。"
+            "请把它的两个结果互相比较，而不是与正确的值比较。",
+            against_the_definition,
         ),
     ]
     floats = [
@@ -644,9 +801,17 @@ def same_in_any_order() -> Exercise:
     algebra = [
         (
             "only_one_of_both_compared",
-            "m and l must both agree; this fold keeps l·e^m and changes them.",
-            "m 和 l 两个都要一致；这个 fold 的 l·e^m 不变，m 和 l 却变了。",
-            by_the_sum_alone,
+            "m and l must both agree. This fold gives the same l, or the same l·e^m, in every order,"
+            " but not the same m.",
+            "m 和 l 两个都要一致。这个 fold 按什么顺序都给出同样的 l，或同样的 l·e^m，m 却不同。",
+            agreeing(lambda m, l: l * np.exp(m)),
+            agreeing(lambda m, l: l),
+        ),
+        (
+            "only_reversed",
+            "reversing a row is only one of its other orders. Shuffle it: rng.permutation(row).",
+            "倒过来只是许多顺序中的一种。请打乱它：rng.permutation(row)。",
+            agreeing(lambda m, l: (m, l), lambda row, rng: row[::-1]),
         ),
         (
             "nothing_found",
@@ -657,7 +822,11 @@ def same_in_any_order() -> Exercise:
             lambda fold, rng: True,
         ),
     ]
-    mistakes = [*mistakes_of("floats", floats), *mistakes_of("algebra", algebra)]
+    mistakes = [
+        *mistakes_of("", purpose),
+        *mistakes_of("floats", floats),
+        *mistakes_of("algebra", algebra),
+    ]
     return Exercise(cases, mistakes, use)
 
 
