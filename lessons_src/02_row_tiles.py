@@ -469,7 +469,7 @@ Streaming took $N_k\,d$ out of the sum, but $B_r N_k$ stays as long as whole row
 
 # %% [markdown] tags=["zh"] en="97bfe6bd"
 r"""
-*图：方框是片上存储，宽 101,376 字节。里面依次是 Q 的 tile、K（全部或一个 tile）、行块的分数 S；放不下的部分从右边伸出去。下面是 N_k 的标尺，标出两种存放方式各能到多远，以及当前 N_k 的位置。*
+*图：方框是片上存储，宽 101,376 字节。里面依次是 Q 的 tile、K（全部或一个 tile）、行块的分数 S；放不下的部分从右边伸出去。下面是 N_k 的标尺，标出两种存放方式（resident：K 留在片上；streamed：K 流式读取）各能到多远，以及当前 N_k 的位置。*
 
 <details><summary>是哪几个滑块？</summary>
 
