@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from utils.states import finish, identity, update
+from utils.states import State, finish, identity, update
 from utils.tiles import classify, tiles, visible
 
 
@@ -125,11 +125,30 @@ def lower(value):
 def no_guard(state, s, v_j):
     m = np.maximum(state.m, s.max(axis=1))
     p, alpha = np.exp(s - m[:, None]), np.exp(state.m - m)
-    return type(state)(m, alpha * state.l + p.sum(axis=1), alpha[:, None] * state.acc + p @ v_j)
+    return State(m, alpha * state.l + p.sum(axis=1), alpha[:, None] * state.acc + p @ v_j)
 
 
 def divide(state):
     return state.acc / state.l[:, None], state.m + np.log(state.l)
+
+
+def weights_hidden(end):
+    """Hides the weights and not the scores: right algebra."""
+
+    def answer(q_i, r_0, k, v, b_c, offset):
+        rows, (m, l, acc) = (r_0, r_0 + len(q_i)), identity(len(q_i), v.shape[1])
+        for cols in tiles(len(k), b_c):
+            if classify(rows, cols, offset=offset) != "skip":
+                s = q_i @ k[cols].T
+                m_new = np.maximum(m, s.max(axis=1))
+                p = np.exp(s - m_new[:, None]) * visible(rows, cols, offset=offset)
+                alpha = np.exp(m - m_new)
+                l = alpha * l + p.sum(axis=1)
+                acc = alpha[:, None] * acc + p @ v[cols]
+                m = m_new
+        return end(State(m, l, acc))
+
+    return answer
 
 
 def probe_two_three(attend):
@@ -200,11 +219,12 @@ WRONG = {
         "tiles_without_offset": [tile_classified_without_offset],
         "last_tile_dropped": [loop(right_mask, lambda last, n_k, b_c: min(n_k, last + 1) - b_c)],
         "tail_dropped": [loop(right_mask, lambda last, n_k, b_c: min(n_k // b_c * b_c, last + 1))],
-        "hidden_visited": [loop(right_mask, lambda last, n_k, b_c: n_k)],
+        "": [loop(right_mask, lambda last, n_k, b_c: n_k)],
         "nan_without_key": [
             loop(right_mask, merge=no_guard),
             loop(right_mask, merge=no_guard, end=divide),
         ],
+        "max_over_hidden": [weights_hidden(finish), weights_hidden(divide)],
         "zero_over_zero": [loop(right_mask, end=divide)],
         "finite_sentinel": [loop(lower(-1e4)), loop(lower(-1e9)), loop(lower(-1e30))],
     },

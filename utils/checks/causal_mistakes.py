@@ -20,6 +20,7 @@ def causal_loop(
     see=lambda r, c, r_0, offset: c <= r + offset,
     visits=None,
     tiles_offset=None,
+    hide_weights=False,
     guard=True,
     safe_division=True,
 ):
@@ -31,13 +32,15 @@ def causal_loop(
     for j in range(count if visits is None else visits(count, n_k, b_c)):
         c = np.arange(j * b_c, min(n_k, j * b_c + b_c))
         k_j, v_j = k[j * b_c : j * b_c + b_c], v[j * b_c : j * b_c + b_c]
-        s = mask(q_i @ k_j.T, see(r[:, None], c[None], r_0, offset))
+        seen = see(r[:, None], c[None], r_0, offset)
+        s = q_i @ k_j.T if hide_weights else mask(q_i @ k_j.T, seen)
         m_new = np.maximum(m, s.max(axis=1))
         base = np.where(m_new == -np.inf, 0, m_new) if guard else m_new
         p, alpha = np.exp(s - base[:, None]), np.exp(m - base)
+        p = p * seen if hide_weights else p
         m, l, acc = m_new, alpha * l + p.sum(axis=1), alpha[:, None] * acc + p @ v_j
     divisor = np.where(l == 0, 1, l) if safe_division else l
-    return acc / divisor[:, None], m + np.log(l)
+    return acc / divisor[:, None], m + np.log(divisor)
 
 
 def variant(**wrong):
@@ -63,14 +66,16 @@ def tile_mistakes() -> list[Mistake]:
         "tiles_without_offset": variant(tiles_offset=0),
         "last_tile_dropped": variant(visits=lambda count, n_k, b_c: count - 1),
         "tail_dropped": variant(visits=lambda count, n_k, b_c: min(count, n_k // b_c)),
-        "hidden_visited": variant(visits=lambda count, n_k, b_c: -(-n_k // b_c)),
     }
     floats = {
         "nan_without_key": variant(guard=False),
         "zero_over_zero": variant(safe_division=False),
+        "max_over_hidden": variant(hide_weights=True),
     }
     mistakes = [Mistake(key, "algebra", model, said[key]) for key, model in algebra.items()]
     mistakes += [Mistake(key, "floats", model, said[key]) for key, model in floats.items()]
+    undivided = variant(hide_weights=True, safe_division=False)
+    mistakes.append(Mistake("max_over_hidden", "floats", undivided, said["max_over_hidden"]))
     return mistakes + [
         Mistake("finite_sentinel", "floats", with_number(low), said["finite_sentinel"])
         for low in SENTINELS
@@ -113,16 +118,12 @@ def sayings() -> dict[str, str]:
             zh="挑选 tile 时没有用到偏移量：classify 也要传入它。",
         ),
         "last_tile_dropped": say(
-            en="the last tile with a visible key is missing: round the number of tiles up.",
-            zh="漏掉了最后一个还有可见 key 的 tile：tile 的个数要向上取整。",
+            en="a tile with a visible key is missing: visit boundary tiles too, and round their number up.",
+            zh="漏掉了还有可见 key 的 tile：边界块也要访问，tile 的个数要向上取整。",
         ),
         "tail_dropped": say(
             en="the ragged tail of the keys is missing.",
             zh="漏掉了 key 的尾块。",
-        ),
-        "hidden_visited": say(
-            en="O and L are right, but you read tiles of which no query of yours sees anything.",
-            zh="O 和 L 都对，但你读了一些 tile，而这里没有一个 query 看得见它们。",
         ),
         "nan_without_key": say(
             en="a row that sees no key has m = -∞, and -∞ - (-∞) is NaN. Subtract 0 in such a row.",
@@ -131,6 +132,10 @@ def sayings() -> dict[str, str]:
         "zero_over_zero": say(
             en="a row that sees no key has ℓ = 0, and 0 / 0 is NaN. Its output is 0 by definition.",
             zh="一个 key 都看不见的行 ℓ = 0，而 0 / 0 是 NaN。它的输出规定为 0。",
+        ),
+        "max_over_hidden": say(
+            en="the maximum runs over hidden scores too. A huge one makes all visible weights underflow.",
+            zh="求最大值时把被遮住的分数也算进去了。它很大时，可见的权重全都下溢成 0。",
         ),
         "finite_sentinel": say(
             en="a finite number is no mask: scores can be lower, or a row may see no key. Write -∞.",

@@ -154,31 +154,43 @@ def plainly(q_i, r_0, k, v, offset):
     return np.concatenate([o for o, _ in outs]), np.concatenate([l for _, l in outs])
 
 
+class ReadInVain(Exception):
+    """The attempt read keys or values that none of its queries sees."""
+
+
 def counted(attempt, q_i, r_0, k, v, b_c, offset):
-    """Use an attempt on counted memory: O, L, and the bytes that it read in vain."""
+    """Use an attempt on counted memory; raise ReadInVain when it visits hidden tiles."""
     memory = Memory(log=False)
     K, V = memory.slow("K", k), memory.slow("V", v)
     result = attempt(q_i, r_0, K, V, b_c, offset)
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        return result
     last = r_0 + len(q_i) - 1 + offset  # the last key that some query of the tile sees
     keys = sum(cols.stop - cols.start for cols in tiles(len(k), b_c) if cols.start <= last)
-    needed = 4 * keys * (k.shape[1] + v.shape[1])
-    return (*result, max(0, memory.traffic - needed))
+    vain = memory.traffic - 4 * keys * (k.shape[1] + v.shape[1])
+    if vain > 0:
+        raise ReadInVain(
+            say(
+                en=f"{vain} bytes too many: you read tiles of which none of your queries sees a key.",
+                zh=f"多读了 {vain} 字节：有些 tile 里没有一个 key 是这些 query 看得见的，你也读了。",
+            )
+        )
+    return result
 
 
 @exercise
 def causal_tile() -> Exercise:
     """causal_tile(q_i, r_0, k, v, b_c, offset): one query tile, hidden tiles left alone."""
-    compared = say(en="compared are O, L, bytes read in vain", zh="比较 O、L 和白读的字节数")
+    otherwise = say(
+        en="Return two arrays, O (rows, d_v) and L (rows,). Which row is wrong, and which keys may it see?",
+        zh="要返回两个数组：O (rows, d_v) 和 L (rows,)。哪一行不对？它可以看见哪些 key？",
+    )
 
-    def case(rows, r_0, keys, b_c, offset, says, *, low=0.0, kind="algebra") -> Case:
+    def case(rows, r_0, keys, b_c, offset, says, *, low=0.0, last=0.0, kind="algebra") -> Case:
         r, c = np.indices((rows, keys))
-        scores = (3 * r * c + c * c + 2 * r) % 7 + low
+        scores = (3 * r * c + c * c + 2 * r) % 7 + low + last * (c == keys - 1)
         k, v = scores.T.astype(float), ((c.T * (r.T + 3) + 2 * r.T) % 5).astype(float)
         q_i = np.eye(rows)
-        expected = (*plainly(q_i, r_0, k, v, offset), 0)
-        return Case(f"{says}; {compared}", (q_i, r_0, k, v, b_c, offset), expected, kind, 1e-9)
+        expected = plainly(q_i, r_0, k, v, offset)
+        return Case(says, (q_i, r_0, k, v, b_c, offset), expected, kind, 1e-9, otherwise)
 
     return Exercise(
         use=counted,
@@ -197,6 +209,18 @@ def causal_tile() -> Exercise:
                 0,
                 say(en="all scores near -20 billion", zh="所有分数都在 -200 亿附近"),
                 low=-2e10,
+                kind="floats",
+            ),
+            case(
+                3,
+                2,
+                5,
+                3,
+                0,
+                say(
+                    en="a huge score that two rows may not see", zh="有一个极大的分数，两行都不可见"
+                ),
+                last=1e4,
                 kind="floats",
             ),
             case(
@@ -233,7 +257,9 @@ def masked_attention(name: str, empty: float = 0.0):
         out[lse == -np.inf] = empty
         return out
 
-    attend.__name__ = name.replace("-", "_")  # so that the message tells them apart
+    attend.__name__ = (
+        "no_mask" if name == "none" else name.replace("-", "_")
+    )  # so that the message tells them apart
     return attend
 
 
