@@ -93,15 +93,15 @@ def output_and_lse(attempt, q_i, k, v, b_c):
 def inner_loop() -> Exercise:
     """inner_loop(q_i, k, v, b_c): m, l and acc of a query tile after all its key tiles."""
     compared = say(
-        en="compared are acc / l and m + ln l",
-        zh="比较的是 acc / l 和 m + ln l",
+        en="; compared are acc / l and m + ln l",
+        zh="；比较的是 acc / l 和 m + ln l",
     )
 
     def case(scores, b_c: int, says: str, kind: str = "algebra", idle: int = 0) -> Case:
         q_i, k = with_scores(scores, idle)
         v = values(len(k), 3)
         expected = naive_attention(q_i, k, v, scale=1)
-        return Case(f"{says}; {compared}", (q_i, k, v, b_c), expected, kind, 1e-9)
+        return Case(says + compared, (q_i, k, v, b_c), expected, kind, 1e-9)
 
     three = [[1, 2, 0, 3, 3, 1, 2], [4, 0, 1, 1, 5, 2, 0], [0, 1, 2, 2, 1, 0, 3]]
     apart = [[900, 899, 901, 900], [-900, -901, -899, -900]]
