@@ -23,11 +23,11 @@ r"""
 
 学完本课，你能够
 
-- 说出 FlashAttention 的循环怎样变成一个由许多程序组成的网格，以及一个程序做什么；
+- 说出 FlashAttention 的循环怎样变成网格，也就是许多个程序，以及一个程序做什么；
 - 逐行读懂一个完整的 Triton kernel（核函数）：尾块、因果边界、共用的 key 头、log-sum-exp；
 - 运行它，用 float64 检验它，并在自己的 GPU 上测出速度和显存。
 
-**回顾**：（1）在线 softmax 如果同时累积 $PV$，每一行要带着哪三样东西？（2）当前最大值（running maximum）从 $m$ 升到 $m_{new}$ 时，所有旧的量要乘以什么？
+**回顾**：（1）在线 softmax 如果同时累积 $PV$，每一行要一路带着哪三样东西？（2）当前最大值（running maximum）从 $m$ 升到 $m_{new}$ 时，所有旧的量要乘以什么？
 
 <details><summary>答案</summary>
 
@@ -85,7 +85,7 @@ The query tiles never speak to each other: each call needs its own rows of $Q$, 
 
 # %% [markdown] tags=["zh"] en="0f18f444"
 r"""
-各个 query tile 之间从不往来：每次调用只要自己的那些 $Q$ 行，以及全部的 $K$ 和 $V$，并且只写自己的那些 $O$ 行。所以外层循环不需要顺序。在 GPU 上它消失了：每个头的每个 tile 都成为一个*程序*，启动时一齐开始。
+各个 query tile 互不往来：每次调用只需要 $Q$ 中属于自己的那些行，以及全部的 $K$ 和 $V$，也只写 $O$ 中属于自己的那些行。所以外层循环先算哪个都行。在 GPU 上它消失了：每个头的每个 tile 都成为一个*程序*，一次启动就发出所有程序。
 """
 
 # %%
@@ -125,7 +125,7 @@ r"""
 r"""
 ## kernel 必须做对的三个细节
 
-**2 的幂**：GPU 有计算 $2^x$ 的指令，没有计算 $e^x$ 的。因为 $e^x = 2^{x \log_2 e}$，kernel 把 $\log_2 e$ 一次乘进缩放因子，之后全程以 2 为底：这时 $m$ 数的是 2 的幂。到了最后，$L$ 必须换回自然对数。
+**2 的幂**：GPU 有计算 $2^x$ 的指令，没有计算 $e^x$ 的。因为 $e^x = 2^{x \log_2 e}$，kernel 把 $\log_2 e$ 一次性乘进缩放因子，之后全程以 2 为底：这时 $m$ 是 2 的指数。到了最后，$L$ 必须换回自然对数。
 """
 
 # %%
@@ -142,7 +142,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="3ff76f09"
 r"""
-**尾块**：tile 的形状是固定的，所以最后一个会伸到末尾之外。只在那里读到零还不够：全零的 key 得分是 0，而 $e^0$ 是实实在在的权重。这些幽灵 key 的分数必须是 $-\infty$。
+**尾块**：tile 的形状是固定的，所以最后一个会伸到末尾之外。只把那里读成零还不够：全零的 key，分数是 0，而 $e^0$ 是实实在在的权重。这些幽灵 key 的分数必须是 $-\infty$。
 """
 
 # %%
@@ -162,7 +162,7 @@ Causal means here, as in FlashAttention since version 2.1: key $c$ is visible to
 r"""
 **什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。它们的 $m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。这时 kernel 改为减 0，于是每个权重都是 $2^{-\infty} = 0$；结果是 $O = 0$，$L = -\infty$。
 
-这里的因果与 FlashAttention 2.1 以后相同：当 $c \le r + N_k - N_q$ 时，query $r$ 看得见 key $c$，所以最后一个 query 看得见所有 key。
+这里的“因果”与 FlashAttention 2.1 及以后的版本意思相同：当 $c \le r + N_k - N_q$ 时，query $r$ 看得见 key $c$，所以最后一个 query 看得见所有 key。
 """
 
 # %%
@@ -198,7 +198,7 @@ The group has `h_q // h_kv` members. In which group is head `h`?
 r"""
 ## 练习：kernel 里的三行
 
-**1 · 用哪个 key 头？**（5 分钟）在 GQA 里，$H_q$ 个 query 头共用 $H_{kv}$ 个 key 头，相邻的成一组。写 `kv_head(h, h_q, h_kv)`：第 `h` 个 query 头使用的 key 头的下标。4 个 query 头、2 个 key 头时，答案依次是 0、0、1、1。
+**1 · 用哪个 key 头？**（5 分钟）在分组查询注意力（GQA）里，$H_q$ 个 query 头共用 $H_{kv}$ 个 key 头，相邻的 query 头为一组。写 `kv_head(h, h_q, h_kv)`：返回 query 头 `h` 所用 key 头的下标（都从 0 数起）。4 个 query 头、2 个 key 头时，答案依次是 0、0、1、1。
 
 <details><summary>提示 1</summary>
 
@@ -208,7 +208,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-一组有 `h_q // h_kv` 个成员。第 `h` 个头在哪一组？
+一组有 `h_q // h_kv` 个成员。头 `h` 在哪一组？
 
 </details>
 
@@ -259,7 +259,7 @@ It sees keys $0 \dots r_1 - 1 + N_k - N_q$: that is $r_1 + N_k - N_q$ keys, but 
 
 # %% [markdown] tags=["zh"] en="20fd45eb"
 r"""
-**2 · 循环到哪里为止？**（10 分钟）因果情形下，如果一个 key tile 对程序的所有行都不可见，就不必访问它。写 `key_tiles(r1, b_c, n_q, n_k)`：程序的行到 `r1` 之前为止（左闭右开；最后一个 tile 的 `r1` 可能超过 `n_q`），每个 key tile 有 `b_c` 个 key，返回它要访问几个 key tile。
+**2 · 循环到哪里为止？**（10 分钟）有因果掩码时，如果程序的哪一行都看不见某个 key tile，就不必访问它。写 `key_tiles(r1, b_c, n_q, n_k)`：程序的行到 `r1` 之前为止（左闭右开；最后一个 tile 的 `r1` 可能超过 `n_q`），每个 key tile 有 `b_c` 个 key，返回它要访问几个 key tile。
 
 <details><summary>提示 1</summary>
 
@@ -318,7 +318,7 @@ $\ln x = \log_2 x \cdot \ln 2$, applied to the whole sum.
 
 # %% [markdown] tags=["zh"] en="3818e752"
 r"""
-**3 · 换回自然对数**（5 分钟）。kernel 结束时手里有 $m_2$，即分数乘以 $\log_2 e$ 之后的当前最大值，还有 $\ell = \sum 2^{s_2 - m_2}$。写 `natural_lse(m2, l)`，返回 $L = \ln \sum e^{s}$。
+**3 · 换回自然对数**（5 分钟）。kernel 走到最后，手里有 $m_2$（分数乘以 $\log_2 e$ 之后的当前最大值）和 $\ell = \sum 2^{s_2 - m_2}$。写 `natural_lse(m2, l)`，返回 $L = \ln \sum e^{s}$。
 
 <details><summary>提示 1</summary>
 
@@ -334,7 +334,7 @@ $\log_2 \sum 2^{s_2} = m_2 + \log_2 \ell$。以 2 为底的对数怎样变成自
 
 <details><summary>提示 3</summary>
 
-$\ln x = \log_2 x \cdot \ln 2$，对整个和使用。
+$\ln x = \log_2 x \cdot \ln 2$，用在整个和上。
 
 </details>
 """
@@ -371,20 +371,20 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 
 # %% [markdown] tags=["zh"] en="fed12271"
 r"""
-## kernel
+## 完整的 kernel
 
 这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和上面的 `one_program` 对照着读：同一个循环，一行对一行。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
 
 | kernel 里的写法 | 它是什么 |
 |---|---|
-| `@triton.jit`, `attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；启动时同时开始这么多份 |
-| `tl.program_id(0)` | 这一份的编号：程序由它算出自己的头和 query tile |
+| `@triton.jit`, `attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；一次启动就开出这么多份 |
+| `tl.program_id(0)` | 这一份的编号：程序由它算出自己负责哪个头、哪个 query tile |
 | `tl.arange(0, B)` | 0 … B − 1 这些数；B 必须是 2 的幂，而且编译时就要知道 |
 | `tl.constexpr` | 编译时就知道的参数：换一个值，就要另外编译一个 kernel |
 | `x + rows[:, None] * stride + f[None, :]` | 一整个 tile 的地址：行号乘以行与行之间的步长，再加上特征的下标 |
 | `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
-| `num_warps`, `num_stages` | 一个程序由几组 32 个线程合做；同时有几个 key tile 在路上 |
+| `num_warps`, `num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
 """
 
 # %% source="utils/kernels/forward.py"
@@ -402,9 +402,9 @@ Afterwards, break the kernel: change one line in the cell above, run it and this
 r"""
 ## 算得对吗？
 
-浮点结果总与 float64 有差别，所以必须说明允许差多少。这里的规则是：不超过**普通注意力用同一类型所产生误差的两倍**，再加上最大输出值的一个末位单位。形状专挑难的：有尾块、query 比 key 多、共用的头、多个序列、因果掩码（causal mask）；$Q$ 在内存里换了一种排列，缩放因子也不是常用的那个。$L$ 也一并检查。
+浮点结果总与 float64 有差别，所以必须说明允许差多少。这里的规则是：不超过**朴素注意力在同一数据类型下误差的两倍**，再加上最大输出值的一个末位单位（ulp）。形状专挑难的：有尾块、query 比 key 多、共用 key 头、多个序列、带因果掩码（causal mask）；$Q$ 在内存里换了一种排列，缩放因子也不是常用的那个。$L$ 也一并检查。
 
-之后不妨弄坏 kernel：改动上面单元格里的一行，重新运行它和这张表，看表能不能发现。
+之后不妨把 kernel 弄坏：改动上面 kernel 单元格里的一行，重新运行那个单元格和这张表，看表能不能发现。
 """
 
 # %%
@@ -474,9 +474,9 @@ On a GPU the next cell times the kernel beside PyTorch's own attention, which of
 r"""
 ## 有多快？
 
-如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）以及普通注意力放在一起计时。运算次数按 $4 B H N^2 d$ 计，因果时减半。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
+如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）以及朴素注意力放在一起计时。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
-**先猜后算**：$N = 1024$ 时谁更快，精心调过的库，还是这百来行代码？$N = 4096$ 时，普通注意力要慢多少倍？
+**先猜后算**：$N = 1024$ 时谁更快：手工调优的库，还是这百来行代码？$N = 4096$ 时，朴素注意力要慢多少倍？
 """
 
 # %%
@@ -519,9 +519,9 @@ Each line is one point (d, causal, N): the time of the others as a multiple of t
 
 # %% [markdown] tags=["zh"] en="8774a802"
 r"""
-每一行是一个点（d，是否因果，N）：其他方法所用的时间是这个 kernel 的多少倍。小于 1 就是比它快。普通注意力在因果情形下也做全部的运算，却只按一半计。
+每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。
 
-*图：每秒运算次数（TFLOP/s）随 N 的变化，每种头维度、有无因果掩码（causal mask）各一格，每种方法一条线。测量所用的显卡写在标题里。*
+*图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线。测量所用的显卡写在标题里。*
 """
 
 # %% [markdown] tags=["en"]
@@ -535,7 +535,7 @@ The extra memory of one call, beyond $Q$, $K$ and $V$, for one sequence with 16 
 r"""
 ## 要多少显存？
 
-这里测的是一次调用在 $Q$、$K$、$V$ 之外多占的显存，一个序列，16 个头。普通注意力要写出 $S$ 和 $P$；kernel 只分配 $O$，外加每行一个数。在 GPU 上，尺寸不断加倍，直到普通注意力显存不足；这是故意的，会被接住。
+这里测的是一次调用在 $Q$、$K$、$V$ 之外多占的显存，条件是一个序列、16 个头。朴素注意力要写出 $S$ 和 $P$；kernel 只分配 $O$，外加每行一个数。在 GPU 上，尺寸不断加倍，直到朴素注意力把显存用完；这是有意为之，程序会接住这个错误。
 """
 
 # %%
@@ -578,11 +578,11 @@ Two of the five are true: one about who writes, one about what is stored.
 
 # %% [markdown] tags=["zh"] en="f5de28c4"
 r"""
-*图：多占的字节数随 N 的变化，两个轴都是对数。普通注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
+*图：多占的字节数随 N 的变化，两个轴都用对数刻度。朴素注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
 
 **4 · 判断正误**（5 分钟）。
 
-- **a**：没有掩码时，kernel 计算的分数比普通注意力少。
+- **a**：没有掩码时，kernel 计算的分数比朴素注意力少。
 - **b**：一个程序所写的 $O$ 的那些行，别的程序都不写。
 - **c**：key tile 伸到末尾之外的部分填上零就行，别的都不用管。
 - **d**：kernel 多占的显存随 $N$ 增长，而不是随 $N^2$ 增长。
@@ -653,21 +653,21 @@ r"""
 
 - 只有前向，而且 $d_v = d$。训练需要反向传播，它用 $Q$、$K$ 和 $L$ 重新算出 $P$。
 - 没有 dropout、软截断（soft cap）、滑动窗口，也不支持同一 batch 里长短不一的序列。
-- 各个库里有许多 kernel，并从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器。
-- 在 T4（计算能力 7.5）上，现在的 Triton 没有使用 tensor core 的路径。kernel 在那里是对的，但不快，本课不承诺任何加速。
+- 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器。
+- 在 T4（计算能力 7.5）上，现在的 Triton 用不上 tensor core。kernel 在那里是对的，但不快，本课不承诺任何加速。
 - 解释器能说明逻辑正确，说明不了速度，也说明不了 GPU 上 `float32` 乘积怎样舍入。
 
 ## 小结
 
 1. 一个程序负责一个头的一个 query tile；它依次走过各个 key tile，在片上只留 $(m, \ell, \tilde O)$。
-2. 内部以 2 为底，对外用自然对数：$\log_2 e$ 进来一次，$\ln 2$ 出去一次。
+2. 内部以 2 为底，对外用自然对数：进来时乘一次 $\log_2 e$，出去时乘一次 $\ln 2$。
 3. 幽灵 key 的分数是 $-\infty$；什么也看不见的行得到 $O = 0$、$L = -\infty$。
-4. 正确的意思是：在专挑难的形状上，误差不超过普通注意力用同一类型时的两倍。
+4. “正确”是指：在专挑的难形状上，误差不超过朴素注意力在同一数据类型下的两倍。
 5. 多占的显存就是 $O$ 和 $L$。速度因显卡而异，所以每个数字都注明显卡。
 
 <details><summary>本课的结论与证据</summary>
 
-- query tile 互相独立：打乱顺序运行各个程序，结果与普通注意力一致。
+- query tile 互相独立：打乱顺序运行各个程序，结果与朴素注意力一致。
 - 换成以 2 为底，结果不变：得到 $\ln 4$ 的单元格。
 - 填零不等于掩码：幽灵 key。
 - kernel 在刁钻的形状上也对：误差表。

@@ -145,7 +145,7 @@ def trouble(capability: tuple[int, int] | None) -> str | None:
         return say(
             en="Triton's interpreter before 3.7 fails with NumPy 2.4 and later: install triton 3.7 or"
             " later (torch 2.12), or numpy 2.3, and restart.",
-            zh="3.7 之前的 Triton 解释器不能与 NumPy 2.4 及更新的版本一起工作：请安装 triton 3.7"
+            zh="3.7 之前的 Triton 解释器遇到 NumPy 2.4 及更新的版本会出错：请安装 triton 3.7"
             "（torch 2.12）或更新的版本，或者 numpy 2.3，然后重启。",
         )
     return None
@@ -164,7 +164,7 @@ def _where_kernels_run() -> str:
     if mode == "interpreter":
         return say(
             en="Triton kernels run in Triton's interpreter, on the CPU: slowly, on small sizes.",
-            zh="Triton kernel 在 Triton 的解释器里、在 CPU 上运行：比较慢，只用小尺寸。",
+            zh="Triton kernel 在 CPU 上用 Triton 的解释器运行：很慢，只用小尺寸。",
         )
     if machine.torch and machine.triton:
         return say(

@@ -160,7 +160,7 @@ def assemble() -> Exercise:
             Case(
                 say(
                     en="the largest product that you take, (rows of q, d, rows of k)",
-                    zh="你做过的最大的乘积（q 的行数，d，k 的行数）",
+                    zh="你做的最大一次乘法（q 的行数，d，k 的行数）",
                 ),
                 (watched(7, 3, 1), watched(5, 3, 4), 3, 2),
                 (3, 3, 2),
@@ -191,7 +191,7 @@ def assemble() -> Exercise:
                 lambda q, k, b_r, b_c: k @ q.T,
                 say(
                     en="this is K Qᵀ. The first axis of S counts queries, the second counts keys.",
-                    zh="这是 K Qᵀ。S 的第一个轴数 query，第二个轴数 key。",
+                    zh="这是 K Qᵀ。S 的第一个轴对应 query，第二个轴对应 key。",
                 ),
             ),
             Mistake(
@@ -211,7 +211,7 @@ def assemble() -> Exercise:
                 lambda q, k, b_r, b_c: q @ k.T,
                 say(
                     en="S is right, but it was multiplied in one piece. Multiply b_r rows of q by b_c rows of k at a time.",
-                    zh="S 是对的，但它是整个一次乘出来的。每次只乘 b_r 行 q 和 b_c 行 k。",
+                    zh="S 是对的，但它是整个一次乘出来的。每次只用 b_r 行 q 乘 b_c 行 k。",
                 ),
             ),
             Mistake(
@@ -229,7 +229,7 @@ def assemble() -> Exercise:
                 lambda q, k, b_r, b_c: assembled(q, k, b_r, b_c, right, tail=False),
                 say(
                     en="the ragged tail is never computed: the number of tiles was rounded down.",
-                    zh="尾块根本没有算：tile 的个数被向下取整了。",
+                    zh="尾块根本没有算：tile 的个数向下取整了。",
                 ),
             ),
         ],
@@ -252,14 +252,18 @@ def split_features() -> Exercise:
         use=largest_product,
         cases=[
             case(2, 2, say(en="one piece holds all of d", zh="一段就包含全部 d")),
-            case(4, 2, say(en="d = 4 in pieces of 2", zh="d = 4，每段 2")),
+            case(4, 2, say(en="d = 4 in pieces of 2", zh="d = 4，每段 2 个特征")),
             case(
-                5, 2, say(en="d = 5 in pieces of 2, the last ragged", zh="d = 5，每段 2，末段不满")
+                5,
+                2,
+                say(
+                    en="d = 5 in pieces of 2, the last ragged", zh="d = 5，每段 2 个特征，末段不满"
+                ),
             ),
             Case(
                 say(
                     en="the largest product that you take, (rows of q, features, rows of k)",
-                    zh="你做过的最大的乘积（q 的行数，特征数，k 的行数）",
+                    zh="你做的最大一次乘法（q 的行数，特征数，k 的行数）",
                 ),
                 (watched(4, 6, 1), watched(5, 6, 4), 2),
                 (4, 2, 5),
@@ -346,7 +350,7 @@ def judge() -> Exercise:
             True,
             say(
                 en="c: true. Equal as real numbers; the library may add the d terms in another order.",
-                zh="c：对。作为实数相等；但库可能用另一种顺序把 d 项相加。",
+                zh="c：对。按实数算是相等的；但库可能用另一种顺序把 d 项相加。",
             ),
         ),
         "d": (

@@ -157,13 +157,13 @@ def try_case(
         call = case.call or f"{name}({', '.join(map(short, case.args))})"
         lines.append(f"  {say(en='call', zh='调用')}      {call}")
     digits = 15 if error is None and short(got) == short(case.expected) else 5
-    lines.append(f"  {say(en='expected', zh='应得')}  {short(case.expected, digits)}")
+    lines.append(f"  {say(en='expected', zh='应得    ')}  {short(case.expected, digits)}")
     if error is None:
-        lines.append(f"  {say(en='got', zh='实得')}       {short(got, digits)}")
+        lines.append(f"  {say(en='got ', zh='实得')}      {short(got, digits)}")
     else:
-        lines.append(f"  {say(en='raised', zh='报错')}    {own_line(error, attempt)}")
+        lines.append(f"  {say(en='raised', zh='报错  ')}    {own_line(error, attempt)}")
     if mistake:
-        lines.append(f"  {say(en='Likely mistake', zh='可能的错误')}: {mistake.says}")
+        lines.append(f"  {say(en='Likely mistake: ', zh='可能的错误：')}{mistake.says}")
     else:
         lines.append(f"  {case.otherwise or next_step(got, error, case.expected, attempt)}")
     kind = mistake.kind if mistake else "" if error else case.kind  # a crash tells no kind
@@ -288,8 +288,8 @@ def own_line(error: Exception, attempt) -> str:
     if not written:
         return text
     line = linecache.getline(file, written[-1].lineno).strip()
-    where = say(en=f"in your line {written[-1].lineno}", zh=f"在你的第 {written[-1].lineno} 行")
-    return f"{text}\n  {where}: {line}"
+    number = written[-1].lineno
+    return f"{text}\n  " + say(en=f"in your line {number}: ", zh=f"在你的第 {number} 行：") + line
 
 
 def next_step(got, error, expected, attempt) -> str:

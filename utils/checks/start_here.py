@@ -39,7 +39,7 @@ def drop_to_zero() -> Exercise:
                 lambda x: x - x.max(axis=0, keepdims=True),
                 say(
                     en="these are the maxima of the columns. Rows run along axis=1.",
-                    zh="这是各列的最大值。沿一行走，要用 axis=1。",
+                    zh="这是各列的最大值。要沿着行取最大值，用 axis=1。",
                 ),
             ),
             Mistake(
@@ -64,7 +64,7 @@ def infinity() -> Exercise:
             0.0,
             say(
                 en="a: exp(-inf) is 0. That is how a masked score loses all weight.",
-                zh="a：exp(-inf) 是 0。被掩码的分数就是这样失去全部权重的。",
+                zh="a：exp(-inf) 是 0。被掩码遮住的分数就是这样失去全部权重的。",
             ),
         ),
         "b": (
@@ -138,7 +138,7 @@ def scores_in_float32() -> Exercise:
                 lambda q, k: q @ k.T,
                 say(
                     en="the product stays in float16: NumPy does not widen it by itself. Cast the inputs with .astype(np.float32).",
-                    zh="乘积仍是 float16：NumPy 不会自己加宽。请先用 .astype(np.float32) 转换输入。",
+                    zh="乘积仍是 float16：NumPy 不会自动换成更宽的类型。请先用 .astype(np.float32) 转换输入。",
                 ),
             ),
             Mistake(
@@ -147,7 +147,7 @@ def scores_in_float32() -> Exercise:
                 lambda q, k: (q @ k.T).astype(np.float32),
                 say(
                     en="the cast comes after the product, when the damage is done. Cast q and k first.",
-                    zh="转换发生在乘积之后，那时已经晚了。应当先转换 q 和 k。",
+                    zh="先相乘、后转换，已经晚了。应当先转换 q 和 k。",
                 ),
             ),
             Mistake(
@@ -195,7 +195,7 @@ def exact_softmax() -> Exercise:
                 lambda scores: np.array([2.0**s / sum(2.0**t for t in scores) for s in scores]),
                 say(
                     en="these are floats: 1/3 is rounded. Start from Fraction(2), and every result stays exact.",
-                    zh="这是浮点数：1/3 被舍入了。从 Fraction(2) 出发，每一步就都是精确的。",
+                    zh="这是浮点数：1/3 已经舍入。从 Fraction(2) 出发，每一步就都是精确的。",
                 ),
             ),
             Mistake(

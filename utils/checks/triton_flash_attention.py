@@ -22,7 +22,7 @@ def kv_head() -> Exercise:
         cases=[
             case(6, 2, say(en="6 query heads, 2 key heads", zh="6 个 query 头，2 个 key 头")),
             case(6, 3, say(en="6 query heads, 3 key heads", zh="6 个 query 头，3 个 key 头")),
-            case(2, 2, say(en="a key head for each", zh="每个都有自己的 key 头")),
+            case(2, 2, say(en="a key head for each", zh="每个 query 头各有一个 key 头")),
             case(4, 1, say(en="all share one key head", zh="全部共用一个 key 头")),
         ],
         mistakes=[
@@ -72,16 +72,24 @@ def key_tiles() -> Exercise:
                 2,
                 8,
                 8,
-                say(en="8 queries, 8 keys, rows up to 4", zh="8 个 query，8 个 key，行到 4 为止"),
+                say(
+                    en="8 queries, 8 keys, rows up to 4", zh="8 个 query，8 个 key，行到 4 之前为止"
+                ),
             ),
             case(
-                3, 2, 8, 8, say(en="rows up to 3, tiles of 2 keys", zh="行到 3 为止，每块 2 个 key")
+                3,
+                2,
+                8,
+                8,
+                say(en="rows up to 3, tiles of 2 keys", zh="行到 3 之前为止，每块 2 个 key"),
             ),
             case(2, 2, 2, 5, say(en="more keys than queries", zh="key 比 query 多")),
             case(1, 2, 2, 6, say(en="more keys, the first row only", zh="key 更多，只有第一行")),
             case(2, 2, 5, 2, say(en="rows that see nothing", zh="什么也看不见的行")),
-            case(1, 2, 9, 2, say(en="rows far from any key", zh="离所有 key 都很远的行")),
-            case(3, 2, 5, 2, say(en="the last row before any key", zh="第一个 key 之前的最后一行")),
+            case(1, 2, 9, 2, say(en="rows far from any key", zh="离第一个 key 还很远的行")),
+            case(
+                3, 2, 5, 2, say(en="the last row before any key", zh="还看不见任何 key 的最后一行")
+            ),
             case(4, 3, 4, 4, say(en="4 keys in tiles of 3", zh="4 个 key，每块 3 个")),
             case(8, 3, 8, 8, say(en="the last rows, a ragged key tile", zh="最后几行，key 有尾块")),
             case(
@@ -122,7 +130,7 @@ def key_tiles() -> Exercise:
                 lambda r1, b_c, n_q, n_k: -(-min(n_k, r1 + n_k - n_q) // b_c),
                 say(
                     en="a negative number of tiles: rows before the first key see 0 keys. Clamp with max(0, …).",
-                    zh="tile 个数成了负数：在第一个 key 之前的行看见 0 个 key。请用 max(0, …) 截断。",
+                    zh="tile 个数成了负数：最前面这些行看得见的 key 是 0 个。请用 max(0, …) 兜住下限。",
                 ),
             ),
             Mistake(
@@ -140,7 +148,7 @@ def key_tiles() -> Exercise:
                 lambda r1, b_c, n_q, n_k: min(n_k, max(0, r1 + n_k - n_q)),
                 say(
                     en="this is the number of visible keys. How many tiles of b_c keys cover them?",
-                    zh="这是可见 key 的个数。盖住它们要几个 b_c 大小的 tile？",
+                    zh="这是可见 key 的个数。盖住它们要几个 tile（每块 b_c 个 key）？",
                 ),
             ),
         ],
@@ -183,7 +191,7 @@ def natural_lse() -> Exercise:
                 lambda m2, l: m2 + np.log2(l),
                 say(
                     en="still in base 2: it is 1.4427 times too large. Multiply by ln 2.",
-                    zh="仍以 2 为底：大了 1.4427 倍。请乘以 ln 2。",
+                    zh="仍以 2 为底：结果是正确值的 1.4427 倍。请乘以 ln 2。",
                 ),
             ),
             Mistake(
@@ -192,7 +200,7 @@ def natural_lse() -> Exercise:
                 lambda m2, l: m2 * math.log(2) + np.log2(l),
                 say(
                     en="only m₂ was converted; log₂ ℓ needs the factor ln 2 too.",
-                    zh="只换了 m₂；log₂ ℓ 也要乘以 ln 2。",
+                    zh="只换算了 m₂；log₂ ℓ 也要乘以 ln 2。",
                 ),
             ),
             Mistake(
@@ -201,7 +209,7 @@ def natural_lse() -> Exercise:
                 lambda m2, l: m2 + np.log(l),
                 say(
                     en="ln ℓ is right, but m₂ still counts powers of 2: multiply it by ln 2.",
-                    zh="ln ℓ 是对的，但 m₂ 数的仍是 2 的幂：请乘以 ln 2。",
+                    zh="ln ℓ 是对的，但 m₂ 仍是 2 的指数：请乘以 ln 2。",
                 ),
             ),
             Mistake(
@@ -210,7 +218,7 @@ def natural_lse() -> Exercise:
                 lambda m2, l: (m2 + np.log2(l)) * math.log2(math.e),
                 say(
                     en="log₂ e leads into base 2 once more. The way back is ln 2.",
-                    zh="log₂ e 是又一次换成以 2 为底。回去要乘以 ln 2。",
+                    zh="乘以 log₂ e，是再一次换成以 2 为底。换回来要乘以 ln 2。",
                 ),
             ),
         ],
@@ -225,7 +233,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="a: without a mask every one of the N_q·N_k scores is computed; only where they are kept differs.",
-                zh="a：没有掩码时，N_q·N_k 个分数一个不少都要算；不同的只是它们存在哪里。",
+                zh="a：没有掩码时，N_q·N_k 个分数一个不少都要算；不同的只是把它们放在哪里。",
             ),
         ),
         "b": (
@@ -239,7 +247,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="c: a key of zeros has the score 0 and takes real weight. Its score must be −∞.",
-                zh="c：全零的 key 得分是 0，会占去真实的权重。它的分数必须是 −∞。",
+                zh="c：全零的 key，分数是 0，会分走实实在在的权重。它的分数必须是 −∞。",
             ),
         ),
         "d": (

@@ -67,7 +67,7 @@ def alt() -> str:
     return say(
         en="Matrix Q on the left, K transposed on top, S between them; one tile of S is lit, with"
         " the rows of Q and the columns of K transposed that it is made of.",
-        zh="左边是矩阵 Q，上边是 K 的转置，中间是 S；S 的一个 tile 和它用到的 Q 的行、K 转置的列被点亮。",
+        zh="左边是矩阵 Q，上边是 K 的转置，中间是 S；S 的一个 tile 亮着，它用到的 Q 的行、K 转置的列也亮着。",
     )
 
 

@@ -67,7 +67,7 @@ def alt() -> str:
         en="A row of scores, and below each score that is read a bar for its term. When the maximum"
         " moves, all old bars shrink by the same factor; their former heights stay as outlines."
         " At the bottom the bars lie end to end: their length is the running denominator.",
-        zh="上面是一行分数，每个读过的分数下面有一根柱，表示它那一项。最大值移动时，旧的柱按同一个系数一起变矮，"
+        zh="上面是一行分数，每个读过的分数下面有一根柱，表示它那一项。最大值变动时，旧的柱按同一个系数一起变矮，"
         "原来的高度留作空框。最下面把各柱首尾相接，总长就是归一化分母。",
     )
 
