@@ -41,6 +41,13 @@ def largest_product(attempt, q, k, *sizes):
     return tuple(max(lengths) for lengths in zip(*shapes, strict=True))
 
 
+def size_note() -> str:
+    return say(
+        en="S is right; only the size of one multiplication is not. Compare the three numbers.",
+        zh="S 是对的，只是一次乘法的大小不对。请逐个比较这三个数。",
+    )
+
+
 def watched(rows: int, columns: int, shift: int) -> np.ndarray:
     return integers(rows, columns, shift).view(Watched)
 
@@ -63,6 +70,15 @@ def bounds() -> Exercise:
             case(0, 3, say(en="no rows at all", zh="一行也没有")),
         ],
         mistakes=[
+            Mistake(
+                "slices",
+                "",
+                lambda n, b: [slice(start, min(start + b, n)) for start in range(0, n, b)],
+                say(
+                    en="the numbers are right, but each entry should be a tuple (start, stop), not a slice.",
+                    zh="数都对，但每一项应是元组 (start, stop)，不是 slice。",
+                ),
+            ),
             Mistake(
                 "floor_for_ceil",
                 "algebra",
@@ -164,6 +180,8 @@ def assemble() -> Exercise:
                 ),
                 (watched(7, 3, 1), watched(5, 3, 4), 3, 2),
                 (3, 3, 2),
+                kind="",
+                otherwise=size_note(),
             ),
         ],
         mistakes=[
@@ -267,6 +285,8 @@ def split_features() -> Exercise:
                 ),
                 (watched(4, 6, 1), watched(5, 6, 4), 2),
                 (4, 2, 5),
+                kind="",
+                otherwise=size_note(),
             ),
         ],
         mistakes=[
@@ -349,8 +369,8 @@ def judge() -> Exercise:
         "c": (
             True,
             say(
-                en="c: true. Equal as real numbers; the library may add the d terms in another order.",
-                zh="c：对。按实数算是相等的；但库可能用另一种顺序把 d 项相加。",
+                en="c: this is true. Equal as real numbers; the library may add the d terms in another order.",
+                zh="c：这句话是对的，应填 True。按实数算是相等的；但库可能用另一种顺序把 d 项相加。",
             ),
         ),
         "d": (

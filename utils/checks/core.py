@@ -166,7 +166,8 @@ def try_case(
         lines.append(f"  {say(en='Likely mistake: ', zh='可能的错误：')}{mistake.says}")
     else:
         lines.append(f"  {case.otherwise or next_step(got, error, case.expected, attempt)}")
-    kind = mistake.kind if mistake else "" if error else case.kind  # a crash tells no kind
+    crashed = error is not None or got is None  # that tells no kind
+    kind = mistake.kind if mistake else "" if crashed else case.kind
     lines.append(f"  {kind_of(kind, first=not earlier)}")
     message = "\n".join(line for line in lines if line.strip())
     return Result("failed", message, mistake.key if mistake else "", kind)
@@ -262,17 +263,24 @@ def short(value, digits: int = 5) -> str:
     """Return a value as a learner would type it, on one line when it fits."""
     if hasattr(value, "detach"):
         value = as_array(value)
+    if isinstance(value, str):
+        return repr(value)
     if isinstance(value, list | tuple):
         inner = ", ".join(short(v, digits) for v in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner})"
     if isinstance(value, slice):
         return f"slice({value.start}, {value.stop})"
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return short(value.tolist(), digits)
     if isinstance(value, np.ndarray):
-        text = np.array2string(value, precision=digits, threshold=48, separator=", ")
-        text = (
-            re.sub(r"\n\s*", " ", text) if value.size <= 12 else text.replace("\n", "\n" + " " * 12)
+        text = np.array2string(
+            value, precision=digits, threshold=48, separator=", ", suppress_small=True
         )
-        return f"np.array({text})"
+        if value.size <= 12:
+            text = re.sub(r"\n\s*", " ", text)
+        indent = "\n" + " " * len("  expected  np.array(")
+        kind = f", dtype=np.{value.dtype}" if value.dtype in (np.float16, np.float32) else ""
+        return f"np.array({text.replace(chr(10), indent)}{kind})"
     if inspect.isroutine(value):
         return value.__name__
     if isinstance(value, float | np.floating):
@@ -326,7 +334,7 @@ def kind_of(kind: str, first: bool) -> str:
     if kind == "algebra":
         return say(
             en="Wrong algebra: with exact numbers this would be wrong too.",
-            zh="代数有错：即使用精确的数来算，结果也不对。",
+            zh="代数有错：就算换成精确的数，结果也不对。",
         )
     return ""
 

@@ -240,7 +240,7 @@ def judge() -> Exercise:
             True,
             say(
                 en="b: true. A program owns its query tile, so programs need no order and no locks.",
-                zh="b：对。每个程序独占自己的 query tile，所以不需要顺序，也不需要锁。",
+                zh="b：这句话是对的。每个程序独占自己的 query tile，所以不需要顺序，也不需要锁。",
             ),
         ),
         "c": (
@@ -254,7 +254,7 @@ def judge() -> Exercise:
             True,
             say(
                 en="d: true. O and L are all that is allocated.",
-                zh="d：对。分配的只有 O 和 L。",
+                zh="d：这句话是对的。分配的只有 O 和 L。",
             ),
         ),
         "e": (
