@@ -14,6 +14,10 @@ def bounds_ceil(n, b):
     return list(zip(edges[:-1], edges[1:], strict=True))
 
 
+def bounds_slices(n, b):
+    return [slice(s, min(s + b, n)) for s in range(0, n, b)]
+
+
 def bounds_floor(n, b):
     result = []
     for i in range(int(n / b)):
@@ -174,6 +178,7 @@ RIGHT = {
 # exercise → {key of the mistake that the check must name: wrong answers}
 WRONG = {
     "bounds": {
+        "slices": [bounds_slices],
         "floor_for_ceil": [bounds_floor],
         "tail_not_clipped": [bounds_unclipped],
         "one_tile_too_many": [bounds_extra],
