@@ -75,10 +75,10 @@ All four. Each weight is divided by $\ell = \sum_c e^{x_c}$, and $\ell$ knows ev
 
 The formula is right. Here are three rows in `float32`, and what they should give: three thirds; 1 and almost 0; 0.731 and 0.269.
 
-**Predict before you run on.** What will they give? One of the three is worse than the others: why?
+**Predict before you run on.** What will they give? Which of the three is the worst, and why?
 """
 
-# %% [markdown] tags=["zh"] en="c17a0f0c"
+# %% [markdown] tags=["zh"] en="b38aadf0"
 r"""
 4 个全变。每个权重都要除以 $\ell = \sum_c e^{x_c}$，而每个分数都在 $\ell$ 里。所以 softmax 有两个阶段：先把这一行*归约*成分母，再*写出*权重。
 
@@ -86,7 +86,7 @@ r"""
 
 公式没有错。下面是三行 `float32` 分数，它们本应得到：三个 1/3；1 和几乎为 0 的数；0.731 和 0.269。
 
-**先猜后算**：实际会得到什么？三者之中有一个最糟：为什么？
+**先猜后算**：实际会得到什么？三者之中哪一个最糟，为什么？
 """
 
 # %%
@@ -113,7 +113,7 @@ r"""
 
 NaN 反倒是友好的：它会一路传下去，直到有人发现。三个 0 却会被当成答案继续用。
 
-$x$ 最多能到多大？把每种类型的最大数换算成指数（NumPy 没有 `bfloat16`，它的最大数是 $(2 - 2^{-7}) \cdot 2^{127}$）：
+$x$ 最大能到多少？把每种类型的最大数换算成指数（NumPy 没有 `bfloat16`，它的最大数是 $(2 - 2^{-7}) \cdot 2^{127}$）：
 """
 
 # %%
@@ -124,35 +124,35 @@ for name, number in largest.items():
 
 # %% [markdown] tags=["en"]
 r"""
-A score of 12 is nothing unusual, and in `float16` it is already too much. Yet the weights are all between 0 and 1: only the way there is too large.
+A score of 12 takes no more than the product of the vector [2, 2, 2] with itself, and in `float16` it is already too much. (`bfloat16` has 2 bytes as well, and reaches as far as `float32`: it pays with digits.) Yet the weights are all between 0 and 1: only the way there is too large.
 
 ## Subtract a constant
 
-For any number $c$:
+For any number $z$:
 """
 
-# %% [markdown] tags=["zh"] en="6e92b3ea"
+# %% [markdown] tags=["zh"] en="33245905"
 r"""
-分数为 12 很平常，可在 `float16` 里已经太大了。然而权重都在 0 和 1 之间：太大的只是中间结果。
+向量 [2, 2, 2] 与自己的点积就是 12，可这样的分数在 `float16` 里已经太大了。（`bfloat16` 同样只占 2 字节，却能到 `float32` 那么大，代价是有效数字更少。）然而权重都在 0 和 1 之间：太大的只是中间结果。
 
 ## 减去一个常数
 
-对任何数 $c$：
+对任何数 $z$：
 """
 
 # %% [markdown]
 r"""
-$$\frac{e^{x_r - c}}{\sum_{s} e^{x_s - c}} = \frac{e^{-c}\, e^{x_r}}{e^{-c} \sum_{s} e^{x_s}} = \frac{e^{x_r}}{\sum_{s} e^{x_s}}$$
+$$\frac{e^{x_j - z}}{\sum_{c} e^{x_c - z}} = \frac{e^{-z}\, e^{x_j}}{e^{-z} \sum_{c} e^{x_c}} = \frac{e^{x_j}}{\sum_{c} e^{x_c}}$$
 """
 
 # %% [markdown] tags=["en"]
 r"""
-The factor $e^{-c}$ stands in the numerator and in every term of the denominator, so it cancels. The same line holds for base 2, where integer scores make everything exact:
+The factor $e^{-z}$ stands in the numerator and in every term of the denominator, so it cancels. The same line holds for base 2, where integer scores make everything exact:
 """
 
-# %% [markdown] tags=["zh"] en="a75eaf66"
+# %% [markdown] tags=["zh"] en="fdef5f3f"
 r"""
-因子 $e^{-c}$ 在分子里有，在分母的每一项里也有，所以约掉了。以 2 为底，这一行同样成立；那时只要分数是整数，一切都是精确的：
+分子里有因子 $e^{-z}$，分母的每一项里也有，所以约掉了。以 2 为底，这一行同样成立；那时只要分数是整数，一切都是精确的：
 """
 
 # %%
@@ -165,18 +165,18 @@ def exact_softmax(scores):
 
 
 row = [1, 2, 3, 5]
-for c in (-7, 3, 5, 1000):
-    assert exact_softmax([s - c for s in row]) == exact_softmax(row)
-print("the same fractions for every c:", *exact_softmax(row))
+for z in (-7, 3, 5, 1000):
+    assert exact_softmax([s - z for s in row]) == exact_softmax(row)
+print("the same fractions for every z:", *exact_softmax(row))
 
 # %% [markdown] tags=["en"]
 r"""
-So $c$ is free to choose. Take the maximum, $m = \max_c x_c$: no exponent is above 0, no term above 1.
+So $z$ is free to choose. Take the maximum, $m = \max_c x_c$: no exponent is above 0, no term above 1.
 """
 
-# %% [markdown] tags=["zh"] en="b9ba2c85"
+# %% [markdown] tags=["zh"] en="c2a2f022"
 r"""
-所以 $c$ 可以随意选。就选最大值 $m = \max_c x_c$：没有一个指数大于 0，没有一项大于 1。
+所以 $z$ 可以随意选。就选最大值 $m = \max_c x_c$：没有一个指数大于 0，没有一项大于 1。
 """
 
 # %%
@@ -232,7 +232,7 @@ Every constant is legal. **Predict before you run on:** of the constants 0, mean
 r"""
 ## 为什么减最大值，而不是平均值？
 
-减哪个常数都合法。**先猜后算**：常数取 0、平均值或最大值，在 `float32` 里，分别能通过下面的哪几行？
+减哪个常数都合法。**先猜后算**：常数取 0、平均值或最大值，在 `float32` 里，分别能算对下面的哪几行？
 """
 
 # %%
@@ -249,7 +249,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="4b4cdfab"
 r"""
-分数全都很低，或有一个很高，减 0 就失败；有一个分数远高于平均值，减平均值就失败。减最大值，这两种情况都不会出现：有一个指数恰好是 0，其余都不超过它。于是分母两头都有界。最大的那一项就贡献了 1，而 $n$ 项中没有一项超过 1，所以 $1 \le \ell \le n$，除以 $\ell$ 是安全的。看一看每行 64 个分数时的 $\ell$，从全部相等到相差悬殊：
+分数全都很低，或有一个很高，减 0 就失败；有一个分数远高于平均值，减平均值就失败。减最大值，这两种情况都不会出现：有一个指数恰好是 0，其余都不超过它。于是分母上下都有界。最大的那一项就贡献了 1，而 $n$ 项中没有一项超过 1，所以 $1 \le \ell \le n$，除以 $\ell$ 是安全的。看一看每行 64 个分数时的 $\ell$，从全部相等到相差悬殊：
 """
 
 # %%
@@ -287,14 +287,26 @@ show(both, controls(), alt())
 r"""
 *Picture: two frames side by side, each with a bar for every term and one for their sum ℓ; the height of a bar is its exponent, so the frame reaches from the type's underflow to its overflow. Below the bars stand exponents, terms and weights. As all scores shift, the left bars run into an edge; the right ones stay, the tallest at e⁰ = 1.*
 
+<details><summary>Which ones?</summary>
+
+Silent: 5, 5, 5, 5 in `float32` with 83 added. The terms are 1.7e38, ℓ is inf, and all four weights are 0. (In `float16` 5 or 6 is enough.) On the right: 1, 2, 3, 40 in `float16`. Three terms lie 37 and more below the maximum and become 0.
+
+</details>
+
 ## Three passes
 
 Written as loops, safe softmax walks along the row three times, and each pass needs the result of the one before:
 """
 
-# %% [markdown] tags=["zh"] en="c52f9532"
+# %% [markdown] tags=["zh"] en="88ce96e2"
 r"""
 *图：左右两个方框，每个方框里，每一项有一根柱，它们的和 ℓ 也有一根；柱高就是指数，所以方框从该类型的下溢处一直到上溢处。柱下面写着指数、各项和权重。所有分数一起平移时，左边的柱会撞上框沿；右边的柱不动，最高的一根停在 e⁰ = 1。*
+
+<details><summary>是哪些？</summary>
+
+无声的失败：`float32` 的 5, 5, 5, 5，加上 83。各项是 1.7e38，ℓ 是 inf，4 个权重全是 0。（`float16` 只要加 5 或 6。）右边：`float16` 的 1, 2, 3, 40。有三项的指数比最大值低 37 或更多，变成了 0。
+
+</details>
 
 ## 三遍
 
@@ -316,14 +328,14 @@ print(m, l.round(4), np.round(probs, 4))
 r"""
 The plain formula needs two: sum and write. The third pass is the price of safety. Lesson 04 gets it back.
 
-**Back to lesson 02.** A row tile holds whole rows, so at its first pass $m$ is already the maximum of the row and $\ell$ its whole denominator: both are final. That is why it needed no running state. Cut the keys as well, and even $m$ is only a guess:
+**Back to lesson 02.** A row tile holds whole rows, so at its first pass $m$ is already the maximum of the row and $\ell$ its whole denominator: both are final. So nothing had to be corrected later. Cut the keys as well, and even $m$ is only a guess:
 """
 
-# %% [markdown] tags=["zh"] en="b78f0d23"
+# %% [markdown] tags=["zh"] en="e3c94d85"
 r"""
 直接套公式只要两遍：求和、写出。多出来的一遍是安全的代价，第 04 课会把它省回来。
 
-**回到第 02 课**：行块拿着完整的行，走第一遍得到的 $m$ 就是整行的最大值，随后的 $\ell$ 就是整个分母：两者都是最终值。所以它不需要任何沿途更新的状态。要是连 key 也切开，就连 $m$ 也只是个猜测：
+**回到第 02 课**：行块里是完整的行，走第一遍得到的 $m$ 就是整行的最大值，随后的 $\ell$ 就是整个分母：两者都是最终值。所以没有什么需要事后更正。要是连 key 也切开，就连 $m$ 也只是个猜测：
 """
 
 # %%
@@ -345,14 +357,18 @@ print("first 2 of 6 keys: m is right for", (guess == m).sum(), "of 7 rows")
 r"""
 ## Masked scores
 
-A masked key has the score $-\infty$, and $e^{-\infty} = 0$ takes away its weight. The mask must be there *before* the maximum is taken. Here the second key is masked, and its score happens to be large:
+A key that a query must not see is *masked*: its score is set to $-\infty$, and $e^{-\infty} = 0$ takes away its weight. The mask must be there *before* the maximum is taken. Below, the second key is masked, and its score happens to be large.
+
+**Predict before you run on.** What comes out if its term is set to 0 only after the maximum and exp?
 """
 
-# %% [markdown] tags=["zh"] en="731e78d4"
+# %% [markdown] tags=["zh"] en="91ad57de"
 r"""
 ## 被掩码的分数
 
-被掩码的 key 分数是 $-\infty$，$e^{-\infty} = 0$ 拿走了它的权重。掩码必须在取最大值*之前*加上。下面第二个 key 被掩码，而它的分数恰好很大：
+query 不许看到的 key 要*被掩码*：把它的分数设为 $-\infty$，$e^{-\infty} = 0$ 就拿走了它的权重。掩码必须在取最大值*之前*加上。下面第二个 key 被掩码，而它的分数恰好很大。
+
+**先猜后算**：如果先取最大值、求 exp，再把它那一项设为 0，会得到什么？
 """
 
 # %%
@@ -383,14 +399,14 @@ with np.errstate(invalid="ignore"):
 r"""
 ## What the maximum cannot save
 
-A score that is already inf stays lost: the damage came earlier, in the product $Q K^\top$ before any scaling. And terms far below the maximum still underflow to 0.
+A score that is already inf stays lost: the damage came earlier, in the product $Q K^\top$. And terms far below the maximum still underflow to 0.
 """
 
-# %% [markdown] tags=["zh"] en="9916f3c0"
+# %% [markdown] tags=["zh"] en="75b404d1"
 r"""
 ## 最大值救不了什么
 
-已经是 inf 的分数救不回来：损失发生得更早，在缩放之前的乘积 $Q K^\top$ 里。另外，远小于最大值的项仍会下溢成 0。
+已经是 inf 的分数救不回来：损失发生得更早，在乘积 $Q K^\top$ 里。另外，远小于最大值的项仍会下溢成 0。
 """
 
 # %%
@@ -630,9 +646,9 @@ Replace each `...` by `True` or `False`. The first three ask what still *holds* 
 - **a**: The weights are positive and sum to 1.
 - **b**: No exponent is above 0, and the largest is 0.
 - **c**: The denominator lies between 1 and the number of keys.
-- **d**: Softmax with the mean subtracted is another function than softmax with the maximum subtracted.
+- **d**: In exact arithmetic, subtracting the mean gives other weights than subtracting the maximum.
 - **e**: If no weight is NaN or inf, the weights are right.
-- **f**: In exact arithmetic, raising one score changes every weight of its row.
+- **f**: In exact arithmetic, and if no key is masked, raising one of several scores changes every weight of the row.
 
 <details><summary>Hint 1</summary>
 
@@ -642,7 +658,7 @@ For a to c: compare the printed numbers with the section on the maximum.
 
 <details><summary>Hint 2</summary>
 
-For d: which values of $c$ does the proof allow? For f: what is every weight divided by?
+For d: which values of $z$ does the proof allow? For f: what is every weight divided by?
 
 </details>
 
@@ -653,16 +669,16 @@ For e: go back to the three failures. One of them printed neither NaN nor inf am
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="4526ce91"
+# %% [markdown] tags=["zh"] en="25ee77e1"
 r"""
 把每个 `...` 换成 `True` 或 `False`。前三条问的是：在有笔误的例题里，什么*仍然成立*。
 
 - **a**：权重都是正数，和为 1。
 - **b**：没有指数大于 0，最大的指数是 0。
 - **c**：分母在 1 和 key 的个数之间。
-- **d**：减平均值的 softmax 和减最大值的 softmax 是两个不同的函数。
+- **d**：在精确运算中，减平均值与减最大值得到的权重不同。
 - **e**：只要权重里没有 NaN 和 inf，权重就是对的。
-- **f**：在精确运算中，调高一个分数，这一行的每个权重都会变。
+- **f**：在精确运算中，如果没有 key 被掩码，调高几个分数中的一个，这一行的每个权重都会变。
 
 <details><summary>提示 1</summary>
 
@@ -672,7 +688,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-看 d：证明允许 $c$ 取哪些值？看 f：每个权重都要除以什么？
+看 d：证明允许 $z$ 取哪些值？看 f：每个权重都要除以什么？
 
 </details>
 
@@ -716,6 +732,7 @@ r"""
 - Any constant cancels: the formula, and the exact computation with base 2 and `Fraction`.
 - The maximum survives where 0 and the mean fail: the cell with three constants.
 - $1 \le \ell \le n$: the argument below that cell, and the rows of 64 scores.
+- A row tile knows its final $m$ and $\ell$, a part of a row does not: the cell with `tiles`.
 - The mask goes before the maximum: the cell with the score 1000.
 - What stays lost: the cell with 256 in `float16`.
 
@@ -724,7 +741,7 @@ r"""
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 2: naive and safe softmax and their passes. P. Blanchard, D. Higham, N. Higham, *Accurately computing the log-sum-exp and softmax functions* (2021): an error analysis of the shift.
 """
 
-# %% [markdown] tags=["zh"] en="7332f821"
+# %% [markdown] tags=["zh"] en="2710dfd5"
 r"""
 ## 本课没有证明什么
 
@@ -748,6 +765,7 @@ r"""
 - 任何常数都会约掉：公式，以及以 2 为底、用 `Fraction` 的精确计算。
 - 减 0 和减平均值失败的地方，减最大值都能通过：比较三个常数的单元格。
 - $1 \le \ell \le n$：那个单元格下面的论证，以及每行 64 个分数的单元格。
+- 行块知道自己最终的 $m$ 和 $\ell$，半行则不知道：用 `tiles` 的单元格。
 - 掩码要加在取最大值之前：分数为 1000 的单元格。
 - 救不回来的情形：`float16` 里 256 的单元格。
 

@@ -159,6 +159,14 @@ def softmax_half_guarded(x, axis):
     return e / e.sum(axis, keepdims=True)
 
 
+def softmax_clipped_below(x, axis):
+    return softmax_guarded(np.maximum(x, -1e4), axis)
+
+
+def softmax_single_precision(x, axis):
+    return softmax_guarded(np.asarray(x, dtype="f4"), axis)
+
+
 def overflow_bisected(dtype):
     low, high = 0.0, 1000.0
     while high - low > 0.001:
@@ -305,6 +313,29 @@ def lse_guarded_twice(x, axis):
     return np.squeeze(m + np.log(np.where(l == 0, 1, l)), axis)
 
 
+def lse_squeezed(x, axis):
+    m = np.max(x, axis, keepdims=True)
+    m = np.where(np.isfinite(m), m, 0)
+    return np.squeeze(m + np.log(np.exp(x - m).sum(axis, keepdims=True)))
+
+
+def lse_epsilon(x, axis):
+    m = np.max(x, axis, keepdims=True)
+    m = np.where(np.isfinite(m), m, 0)
+    return np.squeeze(m + np.log(np.exp(x - m).sum(axis, keepdims=True) + 1e-6), axis)
+
+
+def lse_tiny_epsilon(x, axis):
+    m = np.max(x, axis, keepdims=True)
+    m = np.where(np.isfinite(m), m, 0)
+    return np.squeeze(m + np.log(np.exp(x - m).sum(axis, keepdims=True) + 1e-12), axis)
+
+
+def lse_product(x, axis):
+    m, l = lse_parts(x, axis)
+    return np.log(l) * m
+
+
 TRUTH = {"a": True, "b": False, "c": False, "d": False, "e": False, "f": True}
 
 RIGHT = {
@@ -330,9 +361,16 @@ WRONG = {
         "constant_too_high": [softmax_maximum_initial, softmax_maximum_absolute],
         "one_maximum_for_all": [softmax_one_maximum, softmax_one_maximum_guarded],
         "constant_too_low": [softmax_mean, softmax_minimum],
-        "finite_sentinel": [softmax_sentinel, softmax_lowest_float, softmax_zero_for_masked],
+        "finite_sentinel": [
+            softmax_sentinel,
+            softmax_lowest_float,
+            softmax_zero_for_masked,
+            softmax_clipped_below,
+        ],
         "all_masked_nan": [softmax_unguarded, softmax_half_guarded],
-        "": [softmax_no_keepdims_at_all, softmax_clipped],
+        "keepdims_missing_twice": [softmax_no_keepdims_at_all],
+        "rounded_to_float32": [softmax_single_precision],
+        "": [softmax_clipped],
     },
     "first_overflow": {
         "type_ignored": [overflow_uncast],
@@ -352,6 +390,9 @@ WRONG = {
         "base_two": [lse_base_two],
         "maximum_only": [lse_maximum],
         "axis_kept": [lse_kept],
+        "all_axes_squeezed": [lse_squeezed],
+        "epsilon_added": [lse_epsilon, lse_tiny_epsilon],
+        "logs_multiplied": [lse_product],
         "nothing_subtracted": [lse_plain],
         "constant_too_high": [lse_maximum_initial],
         "one_maximum_for_all": [lse_one_maximum],

@@ -33,6 +33,7 @@ def cases(definition: Callable) -> list[Case]:
         return Case(says, (x, axis), expected, kind=kind, tolerance=tolerance)
 
     square, wide = [[0, 1], [3, 1]], [[1, 2, 3], [0, 2, 2]]
+    single = say(en="a single row, axis 1", zh="只有一行，轴 1")
     cube = [[[0, 1, 3], [2, 1, 0]], [[1, 1, 4], [3, 0, 2]]]
     masked_rows = [[1, 2, 3, 5], [-INF] * 4, [0, -INF, 2, 1], [4, 4, 0, 1]]
     low = say(en="all scores near -200, float32", zh="所有分数都在 -200 附近，float32")
@@ -42,6 +43,7 @@ def cases(definition: Callable) -> list[Case]:
         case(wide, 1, say(en="2 rows of 3, axis 1", zh="2 行，每行 3 个，轴 1"), "algebra"),
         case(wide, 0, say(en="the same, axis 0", zh="同一个矩阵，轴 0"), "algebra"),
         case(cube, 1, say(en="three axes, axis 1", zh="三个轴，沿轴 1"), "algebra"),
+        case([[1, 2, 3]], 1, single, "algebra"),
         case(
             [88.5] * 3, 0, say(en="three times 88.5, float32", zh="三个 88.5，float32"), dtype="f4"
         ),
@@ -100,6 +102,10 @@ def filled(value: float) -> Callable:
     return lambda x: np.where(x == -INF, value, x)
 
 
+def clipped(value: float) -> Callable:
+    return lambda x: np.maximum(x, value)
+
+
 def float_mistakes(model: Callable) -> list[Mistake]:
     """Mistakes in the constant and in masked rows: exact algebra, wrong in floats."""
 
@@ -124,8 +130,8 @@ def float_mistakes(model: Callable) -> list[Mistake]:
         zh="减去的常数（平均值？最小值？）远低于最大的分数，那一项就上溢了。只有最大值能让所有指数都不大于 0。",
     )
     sentinel = say(
-        en="masked entries became a finite number. It beats scores that are lower still, and in a fully masked row it shares out weight. Keep -inf.",
-        zh="被掩码的元素变成了一个有限的数。它会胜过更低的分数，在全部被掩码的行里还会分到权重。应当保留 -inf。",
+        en="masked entries became a finite number. It equals or beats a score that is as low or lower, and in a fully masked row it shares out weight. Keep -inf.",
+        zh="被掩码的元素变成了一个有限的数。遇到同样低或更低的分数，它会与之持平，甚至胜过；在全部被掩码的行里，它还会分到权重。应当保留 -inf。",
     )
     empty = say(
         en="in the fully masked row -inf - (-inf), and then 0 / 0, give NaN. Put a harmless number in place of m there, and where you divide, of l.",
@@ -134,7 +140,12 @@ def float_mistakes(model: Callable) -> list[Mistake]:
     # A model that fails at a later case stands first: at that case the earlier ones fail too.
     return [
         *of("all_masked_nan", empty, {}),
-        *of("finite_sentinel", sentinel, *({"before": filled(v)} for v in (0.0, -1e4, -1e30))),
+        *of(
+            "finite_sentinel",
+            sentinel,
+            *({"before": filled(v)} for v in (0.0, -1e4, -1e30)),
+            {"before": clipped(-1e4)},
+        ),
         *of("constant_too_low", low, {"reference": mean}),
         *of("one_maximum_for_all", shared, {"reference": lambda x, axis: np.full_like(x, x.max())}),
         *of("constant_too_high", high, {"reference": lambda x, axis: maximum(x, axis).clip(0)}),
@@ -171,6 +182,13 @@ def safe_softmax() -> Exercise:
     def terms(x, axis):
         return np.exp(x - maximum(x, axis))
 
+    def softmax_without_axes(x, axis):
+        e = np.exp(x - x.max(axis=axis))
+        return e / e.sum(axis=axis)
+
+    def softmax_of_float32(x, axis):
+        return softmax()(x.astype(np.float32), axis)
+
     return Exercise(
         cases=cases(plain_softmax),
         mistakes=[
@@ -187,6 +205,24 @@ def safe_softmax() -> Exercise:
                 say(
                     en="the sum lost its axis, so the division uses the sums of other rows. Use keepdims=True there too.",
                     zh="和丢掉了那个轴，除法就用了别的行的和。这里也要 keepdims=True。",
+                ),
+            ),
+            Mistake(
+                "keepdims_missing_twice",
+                "algebra",
+                softmax_without_axes,
+                say(
+                    en="maximum and sum lost their axis, so NumPy lines both up with the wrong axis of x. Use keepdims=True in both.",
+                    zh="最大值与和都丢掉了那个轴，NumPy 就把它们与 x 的另一个轴对齐了。两处都要用 keepdims=True。",
+                ),
+            ),
+            Mistake(
+                "rounded_to_float32",
+                "floats",
+                softmax_of_float32,
+                say(
+                    en="the digits end where those of float32 end. Compute in the type of x.",
+                    zh="有效数字只到 float32 的位数。请用 x 自己的类型计算。",
                 ),
             ),
             Mistake(
@@ -317,6 +353,10 @@ def logsumexp() -> Exercise:
 
         return model
 
+    def with_epsilon(x, axis, e):
+        m = np.where(x.max(axis=axis) == -INF, 0, x.max(axis=axis))
+        return m + np.log(np.exp(x - np.expand_dims(m, axis)).sum(axis=axis) + e)
+
     return Exercise(
         cases=cases(plain_logsumexp),
         mistakes=[
@@ -350,8 +390,29 @@ def logsumexp() -> Exercise:
                 combined(lambda m, l: np.log(l) - m),
                 say(
                     en="m is subtracted a second time. The sum was made smaller by e^-m, so m is added.",
-                    zh="m 又被减了一次。和已经小了 e^-m 倍，所以应当加上 m。",
+                    zh="m 又被减了一次。和已经是原来的 e^-m 倍，所以应当加上 m。",
                 ),
+            ),
+            Mistake(
+                "logs_multiplied",
+                "algebra",
+                combined(lambda m, l: m * np.log(l)),
+                say(
+                    en="m times ln l: the logarithm of a product is a sum, ln(e^m · l) = m + ln l.",
+                    zh="m 乘了 ln l：乘积的对数是和，ln(e^m · l) = m + ln l。",
+                ),
+            ),
+            *(
+                Mistake(
+                    "epsilon_added",
+                    "algebra",
+                    lambda x, axis, e=e: with_epsilon(x, axis, e),
+                    say(
+                        en="a small number is added inside the logarithm. With the maximum subtracted, l is at least 1; and for a fully masked row ln 0 = -inf is just what is wanted.",
+                        zh="对数里加了一个小数。减去最大值后，l 至少是 1；而全部被掩码的行要的正是 ln 0 = -inf。",
+                    ),
+                )
+                for e in (*(10.0**-n for n in range(5, 17)), 1e-20, 1e-30)
             ),
             Mistake(
                 "log_missing",
@@ -378,6 +439,15 @@ def logsumexp() -> Exercise:
                 say(
                     en="this is the maximum alone. The other terms add ln l to it.",
                     zh="这只是最大值。其余各项还要给它加上 ln l。",
+                ),
+            ),
+            Mistake(
+                "all_axes_squeezed",
+                "algebra",
+                lambda x, axis: np.squeeze(combined(lambda m, l: m + np.log(l))(x, axis)),
+                say(
+                    en="np.squeeze without `axis` drops every axis of length 1, also one that belongs to the result. Name the axis.",
+                    zh="不写 `axis` 的 np.squeeze 会去掉所有长度为 1 的轴，连属于结果的也去掉了。请写明是哪个轴。",
                 ),
             ),
             Mistake(
@@ -421,8 +491,8 @@ def judge() -> Exercise:
         "d": (
             False,
             say(
-                en="d: the same function: any constant cancels. They differ in floats alone.",
-                zh="d：是同一个函数：任何常数都会约掉。只在浮点运算中才有差别。",
+                en="d: the same weights: any constant cancels. They differ in floats alone.",
+                zh="d：权重相同：任何常数都会约掉。只在浮点运算中才有差别。",
             ),
         ),
         "e": (
