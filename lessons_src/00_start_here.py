@@ -157,10 +157,10 @@ r"""
 
 An exercise is a cell with the line `...  # your turn`. Replace that line, run the cell, then run the check below it. You may skip any exercise: no later cell depends on one. Three hints stand folded under each task, from gentle to explicit.
 
-A check tries your answer on small inputs and stops at the first that fails. It shows the input, what was expected, what you got, and what the likely mistake is. It also says which *kind* of mistake: wrong algebra, or algebra that is right and fails only in floating point. Here is a check judging a wrong answer to exercise 1:
+A check tries your answer on small inputs and stops at the first that fails. It shows the input, what was expected, what you got, and what the likely mistake is. When it recognises the mistake, it also says of which *kind* it is: wrong algebra, or algebra that is right and fails only in floating point. Here are checks judging a wrong answer to exercise 1 and one to exercise 3:
 """
 
-# %% [markdown] tags=["zh"] en="df54b034"
+# %% [markdown] tags=["zh"] en="6666949f"
 r"""
 （为什么要在 `exp` 之前减去最大值？那是第 03 课的内容。在这里，它只影响舍入。）
 
@@ -168,7 +168,7 @@ r"""
 
 练习是带有 `...  # your turn` 这一行的单元格。替换这一行，运行该单元格，再运行下面的检查。任何练习都可以跳过：后面的单元格都不依赖它。每道题下面折叠着三条提示，一条比一条直白。
 
-检查会拿一个个小输入来试你的答案，遇到第一个不对的就停下。它会显示输入、应得的结果、实得的结果，以及可能的错误。它还会说明是哪一*类*错误：代数错了，还是代数没错、只在浮点运算中出错。下面拿练习 1 的一个错误答案来试，看看检查会说什么：
+检查会拿一个个小输入来试你的答案，遇到第一个不对的就停下。它会显示输入、应得的结果、实得的结果，以及可能的错误。认得出来时，它还会说明是哪一*类*错误：代数错了，还是代数没错、只在浮点运算中出错。下面拿练习 1 和练习 3 的错误答案各一个来试，看看检查会说什么：
 """
 
 # %%
@@ -179,7 +179,12 @@ def wrong_answer(x):
     return x - x.max(axis=1)
 
 
+def cast_too_late(q, k):
+    return (q @ k.T).astype(np.float32)
+
+
 print(check.drop_to_zero.examine(wrong_answer).message)
+print(check.scores_in_float32.examine(cast_too_late).message)
 
 # %% [markdown] tags=["en"]
 r"""
