@@ -23,7 +23,7 @@ r"""
 
 学完本课，你能够
 
-- 把两台机器对同一行的所知合并起来，不必再看任何一个 key；
+- 把两台机器各自对同一行掌握的信息合并起来，不必再看任何一个 key；
 - 用一行证明说清：一个接一个合并、按树合并、打乱顺序合并，结果都一样；
 - 在状态的三种形式之间转换，并避开错误的空状态和错误的底数。
 
@@ -83,7 +83,7 @@ A row of scores with its maximum $m$ and its denominator $\ell$ is a number of t
 
 # %% [markdown] tags=["zh"] en="720ddbee"
 r"""
-在每一半里面，权重都是对的。但每一半的权重之和是 1，合起来是 2；而且再没有人知道，B 的 key 其实重了 $e^5$ 倍。一除，这件事就丢了。A 和 B 当初应该留下什么？
+在每一半里面，权重都是对的。但每一半的权重之和是 1，合起来是 2；而且谁也不知道，B 的 key 的权重其实是 A 的 $e^5$ 倍。一做除法，这个信息就丢了。A 和 B 当初应该留下什么？
 
 ## 状态就是一个浮点数
 
@@ -215,7 +215,7 @@ To see it *exactly*, take whole scores and base 2 instead of base $e$: then all 
 
 # %% [markdown] tags=["zh"] en="bd43df80"
 r"""
-单独的 softmax，*每一行*需要两个标量，$m$ 和 $\ell$（不是整个矩阵两个）。这种形式的注意力，每一行需要*三种*状态：$m$、$\ell$，以及一个有 $d_v$ 个元素的累加器。里面根本没有 key 的个数。
+只算 softmax 时，*每一行*需要两个标量，$m$ 和 $\ell$（不是整个矩阵两个）。这种形式的注意力，每一行需要*三种*状态：$m$、$\ell$，以及一个有 $d_v$ 个元素的累加器。key 的个数根本没有出现。
 
 ## 什么顺序都行
 
@@ -227,7 +227,7 @@ r"""
 
 **为什么都一样，证明如下**：$a \oplus b$ 的值是两个值之和，指数是两个指数中较大的那个。求和、取最大值都不在乎顺序和括号；而指数和值一起就确定了状态：$\ell = \text{value} \cdot e^{-m}$，$\tilde O$ 也一样。证完了。
 
-想*精确地*看到这一点，可以用整数分数，并把底数 $e$ 换成 2：这样所有系数都是分数，Python 的 `Fraction` 不做任何舍入。
+想*精确地*看到这一点，可以让 score 都取整数，并把底数 $e$ 换成 2：这样所有系数都是有理数，而 Python 的 `Fraction` 不做任何舍入。
 """
 
 # %%
@@ -288,7 +288,7 @@ r"""
 
 ## 空块
 
-因果掩码，或者一台没分到活的机器，都会留下一个可见的 key 都没有的块。它的状态合并进来必须什么也不改变：它就是我们这种加法里的零。**先猜后算**：你会存怎样的 $(m, \ell)$？值必须是 0，所以 $\ell = 0$。那么 $m$ 呢？拿 $-\infty$ 和 0 两个候选，在分数接近 −800 的一行上试试。
+有因果掩码时，或者有机器没分到活时，会出现没有任何可见 key 的块。它的状态合并进来必须什么也不改变：它就是我们这种加法里的零。**先猜后算**：你会存怎样的 $(m, \ell)$？值必须是 0，所以 $\ell = 0$。那么 $m$ 呢？拿 $-\infty$ 和 0 两个候选，在分数接近 −800 的一行上试试。
 """
 
 # %%
@@ -351,14 +351,18 @@ show(picture, controls(), alt())
 r"""
 *Picture: a tree of states. The keys stand at the bottom, each with ℓ = 1; every merge stands above its two parts, with the larger of their m and the sum of their values. The top is the same in every order.*
 
+The keys and the top never change; the boxes between do, because they hold other keys. Once the last score is the largest, its own side keeps the factor 1, and every factor that meets it shrinks.
+
 ## m is a choice, not a fact
 
 Any reference $c$ may stand for $m$: the factor $e^{-c}$ cancels in $\tilde O / \ell$. Here are five references for the scores 1, 2, 3, 5 with the values 1, 1, 0, 0.
 """
 
-# %% [markdown] tags=["zh"] en="0de279e2"
+# %% [markdown] tags=["zh"] en="4cb228cf"
 r"""
 *图：一棵由状态组成的树。最下面是各个 key，ℓ 都是 1；每次合并的结果放在它的两个部分上方，m 是两者中较大的，值是两者之和。无论什么顺序，最上面的方框都一样。*
+
+各个 key 和最上面的方框始终不变；中间的方框会变，因为合进去的 key 不同。最后一个分数成为最大之后，它那一侧的系数一直是 1，凡是与它合并的另一侧，系数都变小。
 
 ## m 是选出来的，不是天生的
 
@@ -467,10 +471,10 @@ print(f"without l_a and l_b: wrong by {np.abs(forgotten - out).max():.2f}")
 
 # %% [markdown] tags=["en"]
 r"""
-Two more traps of the third form. **The empty block** is $(O, L) = (0, -\infty)$. With $L = 0$ it would have the value $e^0 = 1$: a phantom key of score 0. **The base**: GPU kernels like to work with $2^x$ and may hand out $L$ in base 2, which is larger by the factor $1 / \ln 2$. Here is the phantom beside a block of $L = -5$, and the two logarithms for the scores 0 and $\ln 3$:
+Two more traps of the third form. **The empty block** is $(O, L) = (0, -\infty)$. With $L = 0$ it would have the value $e^0 = 1$: a phantom key of score 0. **The base**: GPU kernels like to work with $2^x$ and may hand out $L$ in base 2, which is the natural one times $1 / \ln 2$. Here is the phantom beside a block of $L = -5$, and the two logarithms for the scores 0 and $\ln 3$:
 """
 
-# %% [markdown] tags=["zh"] en="5abe254a"
+# %% [markdown] tags=["zh"] en="13d9b29b"
 r"""
 第三种形式还有两个陷阱。**空块**是 $(O, L) = (0, -\infty)$。如果写成 $L = 0$，它的值就是 $e^0 = 1$：凭空多了一个分数为 0 的 key。**底数**也要小心：GPU 的 kernel 喜欢用 $2^x$，给出的 $L$ 可能以 2 为底，那是自然对数的 $1 / \ln 2$ 倍。下面把这个凭空多出来的 key 和一个 $L = -5$ 的块放在一起，再对分数 0 和 $\ln 3$ 算出两种对数：
 """
@@ -494,7 +498,7 @@ Could a clever program read scores in pieces, be exact, and carry something else
 r"""
 ## 谁也不能存得更少
 
-会不会有某个巧妙的程序，分段读分数、结果精确，存的却是别的东西？它怎么存都可以，但不能*更少*。假设它必须随时能接受新的 key。给它再来一个分数为 0、value 为 0 的 key，比较没有和有这个 key 时的答案：由 $O$ 和 $O' = O\, e^L / (e^L + 1)$ 就能读出它的 $L$（只要 $O \neq 0$）。可见 $L$ 一直在里面。
+会不会有某个巧妙的程序，分段读分数、结果精确，存的却是别的东西？它怎么存都可以，但不能*更少*。假设它必须随时能接受新的 key。给它再来一个分数为 0、value 为 0 的 key，比较没有和有这个 key 时的答案：由 $O$ 和 $O' = O\, e^L / (e^L + 1)$ 就能读出它的 $L$（只要 $O \neq 0$）。可见它存的东西里本来就包含 $L$。
 """
 
 # %%
@@ -513,7 +517,7 @@ Whatever tiles, reductions or pipelines a kernel uses: if it reads the scores in
 
 Nothing below depends on an exercise; you may skip any. Each check names the likely mistake.
 
-**1 · Merge** (10 minutes). Write `merge(a, b)` for two states `a` and `b` with the fields `m` (shape `(rows,)`), `l` (shape `(rows,)`) and `acc` (shape `(rows, d_v)`). Return the triple `(m, l, acc)` for the keys of both. A row of `a`, of `b` or of both may be empty: `m` is $-\infty$, `l` and `acc` are 0. Since $m$ is a choice, the check compares only what does not depend on it: $O = \tilde O / \ell$ and $L = m + \ln \ell$.
+**1 · Merge** (10 minutes). Write `merge(a, b)` for two states `a` and `b` with the fields `m` (shape `(rows,)`), `l` (shape `(rows,)`) and `acc` (shape `(rows, d_v)`). Return the triple `(m, l, acc)` for the keys of both. A row of `a`, of `b` or of both may be empty: `m` is $-\infty$, `l` and `acc` are 0; a row empty in both comes back like that too. Since $m$ is a choice, the check compares only what does not depend on it: $O = \tilde O / \ell$ and $L = m + \ln \ell$.
 
 <details><summary>Hint 1</summary>
 
@@ -534,7 +538,7 @@ Each side has one factor, `np.exp(a.m - m)` and `np.exp(b.m - m)`. For `acc` wri
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="997ddef5"
+# %% [markdown] tags=["zh"] en="34146a69"
 r"""
 无论一个 kernel 用怎样的 tile、怎样的归约、怎样的流水线：只要它分段读分数，而且结果精确，它就带着一个与 $(O, L)$ 等价的状态。
 
@@ -542,7 +546,7 @@ r"""
 
 后面的内容不依赖任何练习，都可以跳过。每个检查都会指出可能的错误。
 
-**1 · 合并**（10 分钟）。写 `merge(a, b)`：状态 `a` 和 `b` 各有三个字段，`m`（形状 `(rows,)`）、`l`（形状 `(rows,)`）和 `acc`（形状 `(rows, d_v)`）。返回两边所有 key 的三元组 `(m, l, acc)`。`a`、`b` 或两者的某一行可能是空的：这时 `m` 是 $-\infty$，`l` 和 `acc` 是 0。既然 $m$ 可以选，检查只比较与它无关的东西：$O = \tilde O / \ell$ 和 $L = m + \ln \ell$。
+**1 · 合并**（10 分钟）。写 `merge(a, b)`：状态 `a` 和 `b` 各有三个字段，`m`（形状 `(rows,)`）、`l`（形状 `(rows,)`）和 `acc`（形状 `(rows, d_v)`）。返回两边所有 key 的三元组 `(m, l, acc)`。`a`、`b` 或两者的某一行可能是空的：这时 `m` 是 $-\infty$，`l` 和 `acc` 是 0；两边都空的行，也要这样返回。既然 $m$ 可以选，检查只比较与它无关的东西：$O = \tilde O / \ell$ 和 $L = m + \ln \ell$。
 
 <details><summary>提示 1</summary>
 

@@ -125,6 +125,44 @@ def merge_old_m(a, b):
     return a.m, l, acc
 
 
+def merge_python_max(a, b):
+    m = max(a.m, b.m)
+    alpha, beta = np.exp(a.m - m), np.exp(b.m - m)
+    return m, alpha * a.l + beta * b.l, alpha[:, None] * a.acc + beta[:, None] * b.acc
+
+
+def merge_in_place(a, b):
+    m, l, acc = merge_by_formula(a, b)
+    a.acc[:] = acc
+    return m, l, a.acc
+
+
+def merge_with_operator(a, b):
+    m, _, acc = merge_by_formula(a, b)
+    l = a.l
+    l *= np.exp(a.m - m)
+    return m, l + np.exp(b.m - m) * b.l, acc
+
+
+def merge_finished_too_early(a, b):
+    return states.finish(states.State(*merge_by_formula(a, b)))
+
+
+def merge_without_acc(a, b):
+    return merge_by_formula(a, b)[:2]
+
+
+def merge_returns_safe(a, b):
+    m, l, acc = merge_by_formula(a, b)
+    return np.where(l == 0, 0, m), l, acc
+
+
+def merge_times_l(a, b):
+    m = np.maximum(a.m, b.m)
+    w_a, w_b = np.exp(a.m - m) * a.l, np.exp(b.m - m) * b.l
+    return m, w_a + w_b, w_a[:, None] * a.acc + w_b[:, None] * b.acc
+
+
 def all_by_states(blocks):
     return states.finish(reduce(states.merge, [states.from_finished(*block) for block in blocks]))
 
@@ -249,6 +287,41 @@ def all_lse_maximum(blocks):
     return all_by_states(blocks)[0], np.max([lse for _, lse in blocks], axis=0)
 
 
+def all_in_place(blocks):
+    out, lse = blocks[0]
+    for block in blocks[1:]:
+        out += block[0]
+    return out, lse
+
+
+def all_from_reference_zero(blocks):
+    rows, d_v = blocks[0][0].shape
+    start = states.State(np.zeros(rows), np.zeros(rows), np.zeros((rows, d_v)))
+    return states.finish(reduce(states.merge, [states.from_finished(*b) for b in blocks], start))
+
+
+def all_values(blocks):
+    parts = []
+    for out, lse in blocks:
+        value = np.exp(lse)
+        parts.append(states.State(np.zeros_like(lse), value, value[:, None] * out))
+    return states.finish(reduce(states.merge, parts))
+
+
+def all_unfinished(blocks):
+    return reduce(states.merge, [states.from_finished(*block) for block in blocks])
+
+
+def all_swapped(blocks):
+    out, lse = all_at_once(blocks)
+    return lse, out
+
+
+def all_without_log(blocks):
+    out, lse = all_at_once(blocks)
+    return out, np.exp(lse)
+
+
 def finish_two(out_a, lse_a, out_b, lse_b):
     lse = np.logaddexp(lse_a, lse_b)
     return np.exp(lse_a - lse)[:, None] * out_a + np.exp(lse_b - lse)[:, None] * out_b, lse
@@ -318,6 +391,36 @@ def kernels_mean(a, b):
     return (a[2] + b[0]) / 2, kernels_by_logs(a, b)[1]
 
 
+def kernels_swapped(a, b):
+    out, lse = kernels_by_logs(a, b)
+    return lse, out
+
+
+def kernels_value_of_b(a, b):
+    return finish_two(a[2], a[0] + np.log(a[1]), b[0], np.log(2 ** b[1]))
+
+
+def kernels_ln_2_added(a, b):
+    return finish_two(a[2], a[0] + np.log(a[1]), b[0], b[1] + np.log(2))
+
+
+def kernels_no_m(a, b):
+    return finish_two(a[2], np.log(a[1]), b[0], b[1] * np.log(2))
+
+
+def kernels_m_in_base_2(a, b):
+    lse_a = a[0] + np.log2(a[1])
+    lse = np.logaddexp2(lse_a, b[1])
+    out = np.exp2(lse_a - lse)[:, None] * a[2] + np.exp2(b[1] - lse)[:, None] * b[0]
+    return out, lse * np.log(2)
+
+
+def kernels_in_place(a, b):
+    lse_b = b[1]
+    lse_b *= np.log(2)
+    return finish_two(a[2], a[0] + np.log(a[1]), b[0], lse_b)
+
+
 TRUTH = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False}
 
 RIGHT = {
@@ -330,6 +433,11 @@ RIGHT = {
 # exercise → {key of the mistake that the check must name: wrong answers}
 WRONG = {
     "merge": {
+        "changed_input": [merge_in_place, merge_with_operator],
+        "python_max": [merge_python_max],
+        "not_a_triple": [merge_finished_too_early, merge_without_acc],
+        "empty_comes_back_as_zero": [merge_returns_safe],
+        "multiplied_by_l": [merge_times_l],
         "empty_nan": [merge_empty_nan],
         "empty_as_zero": [merge_nan_to_zero],
         "one_reference_for_all": [
@@ -359,6 +467,11 @@ WRONG = {
         "m_of_one_side": [merge_old_m],
     },
     "merge_all": {
+        "changed_input": [all_in_place],
+        "zero_as_reference": [all_from_reference_zero, all_values],
+        "not_finished": [all_unfinished],
+        "pair_swapped": [all_swapped],
+        "log_forgotten": [all_without_log],
         "empty_nan": [all_nan, all_nan_pairs],
         "no_reference": [all_exp],
         "poor_reference": [all_last_reference],
@@ -376,11 +489,15 @@ WRONG = {
         "lse_maximum": [all_lse_maximum],
     },
     "two_kernels": {
-        "no_reference": [kernels_values],
+        "changed_input": [kernels_in_place],
+        "pair_swapped": [kernels_swapped],
+        "ln_2_added": [kernels_ln_2_added],
+        "m_forgotten": [kernels_no_m],
+        "no_reference": [kernels_values, kernels_value_of_b],
         "base_2_as_natural": [kernels_base_ignored],
         "base_upside_down": [kernels_base_turned],
         "result_in_base_2": [kernels_all_in_base_2],
-        "A_converted_too": [kernels_both_converted],
+        "A_converted_too": [kernels_both_converted, kernels_m_in_base_2],
         "log2_of_l": [kernels_log2],
         "l_forgotten": [kernels_no_l],
         "log_forgotten": [kernels_no_log],

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from utils import states
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.language import say
 from utils.states import State, finish, state_of
@@ -49,6 +50,37 @@ def typical(key: str, kind: str, says: str, *models: Callable) -> list[Mistake]:
     return [Mistake(key, kind, model, says) for model in models]
 
 
+def frozen(attempt, *args):
+    """Call with read-only arrays: whoever writes into a state spoils it for the next merge."""
+    freeze(args)
+    return attempt(*args)
+
+
+def freeze(value) -> None:
+    if isinstance(value, np.ndarray):
+        value.flags.writeable = False
+    elif isinstance(value, list | tuple):
+        for part in value:
+            freeze(part)
+
+
+def writes_into(pick: Callable) -> list[Mistake]:
+    """The mistake of writing into an array that was given, in the two ways NumPy complains."""
+
+    def with_operator(*args):
+        array = pick(*args)
+        array *= 1
+
+    def with_index(*args):
+        pick(*args)[:] = 0
+
+    says = say(
+        en="your line changes an array that was given; its owner may still need it. Write `x = x * y`, not `x *= y`.",
+        zh="这一行改动了传进来的数组，而别处可能还要用它。请写 `x = x * y`，不要写 `x *= y`。",
+    )
+    return typical("changed_input", "", says, with_operator, with_index)
+
+
 def safe(m):
     return np.where(m == -INF, 0, m)
 
@@ -86,9 +118,11 @@ def scaled_acc(a, b, alpha_a, alpha_b):
 
 def finished(attempt, a, b):
     """What does not depend on the choice of m: (O, L) of the state that attempt(a, b) returns."""
-    got = attempt(a, b)
-    if not isinstance(got, tuple | list) or len(got) != 3:
+    got = frozen(attempt, a, b)
+    if not isinstance(got, tuple | list):
         return got
+    if len(got) != 3:
+        return (tuple(got),)  # never equal to a pair (O, L), not even when it is that pair
     return finish(State(*map(np.asarray, got)))
 
 
@@ -143,8 +177,43 @@ def merge() -> Exercise:
                 FLOATS,
             ),
         ],
-        mistakes=[*merge_in_floats(), *merge_in_algebra()],
+        mistakes=[*merge_in_form(), *merge_in_floats(), *merge_in_algebra()],
     )
+
+
+def merge_in_form() -> list[Mistake]:
+    """Right numbers handed back in the wrong form, and ways to stumble over arrays."""
+    return [
+        *writes_into(lambda a, b: a.acc),
+        *typical(
+            "python_max",
+            "",
+            say(
+                en="max() compares two numbers, not two rows of numbers. np.maximum takes the larger one entry by entry.",
+                zh="max() 比较的是两个数，不是两列数。np.maximum 才会逐个元素取较大的。",
+            ),
+            merged(m=lambda a, b: max(a.m, b.m)),
+        ),
+        *typical(
+            "not_a_triple",
+            "",
+            say(
+                en="that is a pair. Return all three, (m, l, acc), unfinished: another merge may follow.",
+                zh="返回的是两个数组。应当返回三个：(m, l, acc)，不做收尾，因为后面可能还要合并。",
+            ),
+            lambda a, b: finish(State(*merged()(a, b))),
+            lambda a, b: merged()(a, b)[:2],
+        ),
+        *typical(
+            "empty_comes_back_as_zero",
+            FLOATS,
+            say(
+                en="a row empty in both comes back with m = 0. A later merge would lift scores near -800 to that reference and lose them. Subtract 0, but return m itself: -inf.",
+                zh="两边都空的行，返回的 m 成了 0。以后再合并时，参照值会被抬到 0，-800 附近的分数就丢了。减的是 0，返回的仍应是 m 本身，即 -inf。",
+            ),
+            lambda a, b: (lambda m, l, acc: (safe(m), l, acc))(*merged()(a, b)),
+        ),
+    ]
 
 
 def merge_in_floats() -> list[Mistake]:
@@ -275,6 +344,15 @@ def merge_in_algebra() -> list[Mistake]:
                 zh="acc 没有重标定就相加了。它和 l 的指数相同，要乘同样的系数。",
             ),
             merged(acc=plain_acc),
+        ),
+        *typical(
+            "multiplied_by_l",
+            "algebra",
+            say(
+                en="acc was multiplied by l as well. That belongs to the form with O; acc holds its l already.",
+                zh="acc 又乘了 l。那是对 O 的做法；acc 没有除过 l，不必再乘。",
+            ),
+            merged(acc=lambda a, b, x, y: (x * a.l)[:, None] * a.acc + (y * b.l)[:, None] * b.acc),
         ),
         *typical(
             "base_2",
@@ -411,6 +489,13 @@ def pair_of_means(a, b):
     return (a[0] + b[0]) / 2, np.logaddexp(a[1], b[1])
 
 
+def pair_swapped() -> str:
+    return say(
+        en="the numbers are right, but in the other order. Return (out, lse).",
+        zh="数是对的，但顺序反了。应当返回 (out, lse)。",
+    )
+
+
 WRONG_LSE = {
     "right": lambda blocks: right_all(blocks)[1],
     "sum": lambda blocks: stacked(blocks)[1].sum(axis=0),
@@ -437,6 +522,7 @@ def merge_all() -> Exercise:
 
     none = [-INF, -INF]
     return Exercise(
+        use=frozen,
         cases=[
             case([[[1]], [[3]]], 1, say(en="two blocks of one key", zh="两个块，各一个 key")),
             case([[[1, 3]]], 2, say(en="a single block", zh="只有一个块")),
@@ -474,13 +560,20 @@ def merge_all() -> Exercise:
                 FLOATS,
             ),
         ],
-        mistakes=[*all_in_floats(), *all_in_algebra()],
+        mistakes=[*writes_into(lambda blocks: blocks[0][0]), *all_in_floats(), *all_in_algebra()],
     )
 
 
 def all_in_floats() -> list[Mistake]:
     def unsafe(lses):
         return lses.max(axis=0)
+
+    def from_reference_zero(blocks):
+        out, lse = blocks[0]
+        whole = State(np.zeros_like(lse), np.zeros_like(lse), np.zeros_like(out))
+        for block in blocks:
+            whole = states.merge(whole, states.from_finished(*block))
+        return finish(whole)
 
     def nothing_like(blocks):
         out, lse = blocks[0]
@@ -512,6 +605,15 @@ def all_in_floats() -> list[Mistake]:
             chain_of(lambda a, b: pair_by_logs(a, b, lambda x, y: np.zeros_like(x))),
         ),
         *typical(
+            "zero_as_reference",
+            FLOATS,
+            say(
+                en="the reference m is 0, or starts at 0: far above scores near -800, so all of them underflow. Start from states.identity, whose m is -inf, or from the first block.",
+                zh="参照值 m 是 0，或者从 0 开始：远高于 -800 附近的分数，它们全部下溢。从 states.identity（它的 m 是 -inf）或者第一个块开始。",
+            ),
+            from_reference_zero,
+        ),
+        *typical(
             "poor_reference",
             FLOATS,
             say(
@@ -532,6 +634,12 @@ def all_in_floats() -> list[Mistake]:
 
 
 def all_in_algebra() -> list[Mistake]:
+    def unfinished(blocks):
+        whole, *others = [states.from_finished(*block) for block in blocks]
+        for other in others:
+            whole = states.merge(whole, other)
+        return whole
+
     def unnormalised(blocks):
         outs, lses = stacked(blocks)
         return (np.exp(lses - safe(lses.max(axis=0)))[..., None] * outs).sum(axis=0)
@@ -553,6 +661,25 @@ def all_in_algebra() -> list[Mistake]:
         return (lses[..., None] * outs).sum(axis=0) / lses.sum(axis=0)[:, None]
 
     return [
+        *typical(
+            "not_finished",
+            "",
+            say(
+                en="that is a state of three parts. Asked for is the pair (out, lse): states.finish makes it.",
+                zh="返回的是有三个部分的状态。要的是 (out, lse) 这一对：用 states.finish 得到它。",
+            ),
+            unfinished,
+        ),
+        *typical("pair_swapped", "", pair_swapped(), lambda blocks: right_all(blocks)[::-1]),
+        *typical(
+            "log_forgotten",
+            "algebra",
+            say(
+                en="the value e^L is returned in place of its logarithm L.",
+                zh="返回的是值 e^L，不是它的对数 L。",
+            ),
+            lambda blocks: (right_all(blocks)[0], np.exp(right_all(blocks)[1])),
+        ),
         *typical(
             "phantom_key",
             "algebra",
@@ -724,7 +851,13 @@ def two_kernels() -> Exercise:
                 FLOATS,
             ),
         ],
-        mistakes=[*kernels_in_floats(), *kernels_in_bases(), *kernels_in_algebra()],
+        use=frozen,
+        mistakes=[
+            *writes_into(lambda a, b: b[0]),
+            *kernels_in_floats(),
+            *kernels_in_bases(),
+            *kernels_in_algebra(),
+        ],
     )
 
 
@@ -737,6 +870,10 @@ def kernels_in_floats() -> list[Mistake]:
         (m, l, out), (out_b, lse2) = a, b
         return right_all([(out, np.log(l * np.exp(m))), (out_b, np.log(np.exp2(lse2)))])
 
+    def log_of_value_b(a, b):
+        (m, l, out), (out_b, lse2) = a, b
+        return pair_by_logaddexp((out, m + np.log(l)), (out_b, np.log(np.exp2(lse2))))
+
     return typical(
         "no_reference",
         FLOATS,
@@ -746,6 +883,7 @@ def kernels_in_floats() -> list[Mistake]:
         ),
         without_reference,
         log_of_value,
+        log_of_value_b,
     )
 
 
@@ -764,10 +902,19 @@ def kernels_in_bases() -> list[Mistake]:
             "base_upside_down",
             "algebra",
             say(
-                en="B's L was divided by ln 2. A base-2 logarithm is the larger one: natural = base 2 times ln 2.",
-                zh="B 的 L 除以了 ln 2。以 2 为底的对数更大：自然对数等于它乘 ln 2。",
+                en="B's L was divided by ln 2. Of one value the base-2 logarithm is 1 / ln 2 times the natural one: natural = base 2 times ln 2.",
+                zh="B 的 L 除以了 ln 2。同一个值，以 2 为底的对数是自然对数的 1 / ln 2 倍：自然对数等于它乘 ln 2。",
             ),
             converted(lse_b=lambda x: x / LN2),
+        ),
+        *typical(
+            "ln_2_added",
+            "algebra",
+            say(
+                en="ln 2 was added to B's L. Another base multiplies a logarithm: L = lse2 · ln 2.",
+                zh="给 B 的 L 加上了 ln 2。换底要用乘法：L = lse2 · ln 2。",
+            ),
+            converted(lse_b=lambda x: x + LN2),
         ),
         *typical(
             "result_in_base_2",
@@ -782,8 +929,8 @@ def kernels_in_bases() -> list[Mistake]:
             "A_converted_too",
             "algebra",
             say(
-                en="A was converted as well, though its m and l are natural already.",
-                zh="A 也做了转换，可它的 m 和 l 本来就是自然底数的。",
+                en="A's m, or all of A, was taken for base 2. Its m and l are natural already.",
+                zh="把 A 的 m（或整个 A）当成了以 2 为底的。它的 m 和 l 本来就是自然底数的。",
             ),
             converted(lse_a=lambda m, l: (m + np.log(l)) * LN2),
             converted(lse_a=lambda m, l: m * LN2 + np.log(l)),
@@ -818,6 +965,16 @@ def kernels_in_algebra() -> list[Mistake]:
             ),
             converted(lse_a=lambda m, l: m),
             l_forgotten_in_output,
+        ),
+        *typical("pair_swapped", "", pair_swapped(), lambda a, b: converted()(a, b)[::-1]),
+        *typical(
+            "m_forgotten",
+            "algebra",
+            say(
+                en="A counts with l only: its exponent m is missing. L = m + ln l.",
+                zh="A 只按 l 计算，漏了指数 m。L = m + ln l。",
+            ),
+            converted(lse_a=lambda m, l: np.log(l)),
         ),
         *typical(
             "log_forgotten",

@@ -134,7 +134,7 @@ def lines(axes: Axes, root: Node, waiting: list[Node], floor: float) -> None:
     ends = [(node, part) for node in nodes_of(root) for part in node.parts]
     points = [
         [
-            (centre(part), floor - RISE * part.level - ABOVE),
+            (centre(part), floor - RISE * part.level - (0 if part in waiting else ABOVE)),
             (centre(node), floor - RISE * node.level + HEIGHT),
         ]
         for node, part in ends

@@ -6,9 +6,19 @@ import time
 
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 from utils.draw.controls import settle
-from utils.draw.merge_tree import ORDERS, controls, draw, keys_of, merge_tree, nodes_of, number
+from utils.draw.merge_tree import (
+    ABOVE,
+    ORDERS,
+    controls,
+    draw,
+    keys_of,
+    merge_tree,
+    nodes_of,
+    number,
+)
 from utils.draw.palette import png, subscript
 
 
@@ -62,6 +72,18 @@ def test_a_merge_that_is_not_done_shows_no_number(done):
     words = texts(picture(merges=done))
     assert sum(word.startswith("ℓ·e^m") for word in words) == 4 + done
     assert sum(word.startswith("×") for word in words) == 2 * done
+
+
+def test_a_line_reaches_a_box_that_waits_and_leaves_room_for_a_value_that_is_there():
+    def lower_ends(done):
+        drawn = picture(merges=done).axes[0].collections
+        (lines,) = [part for part in drawn if isinstance(part, LineCollection)]
+        return [max(y for _, y in points) for points in lines.get_segments()]
+
+    before, after = lower_ends(0), lower_ends(3)
+    assert sorted(b - a for a, b in zip(after, before, strict=True)) == pytest.approx(
+        [0, 0, 0, 0, ABOVE, ABOVE]
+    )
 
 
 def test_labels_of_the_orders_say_what_is_merged():
