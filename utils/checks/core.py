@@ -164,8 +164,8 @@ def try_case(
         lines.append(f"  {say(en='raised', zh='报错  ')}    {own_line(error, attempt)}")
     if mistake:
         lines.append(f"  {say(en='Likely mistake: ', zh='可能的错误：')}{mistake.says}")
-    else:
-        lines.append(f"  {case.otherwise or next_step(got, error, case.expected, attempt)}")
+    elif error is None:
+        lines += [f"  {next_step(got, case.expected, attempt)}", f"  {case.otherwise}"]
     crashed = error is not None or got is None  # that tells no kind
     kind = mistake.kind if mistake else "" if crashed else case.kind
     lines.append(f"  {kind_of(kind, first=not earlier)}")
@@ -300,10 +300,8 @@ def own_line(error: Exception, attempt) -> str:
     return f"{text}\n  " + say(en=f"in your line {number}: ", zh=f"在你的第 {number} 行：") + line
 
 
-def next_step(got, error, expected, attempt) -> str:
+def next_step(got, expected, attempt) -> str:
     """Return what to look at first when no typical mistake explains an answer."""
-    if error is not None:
-        return ""
     if got is None and inspect.isroutine(attempt):
         return say(
             en="The function returned None. Is a `return` missing?",
