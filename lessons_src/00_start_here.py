@@ -10,10 +10,10 @@ After this lesson you can
 - use four small tools that every later lesson leans on;
 - work with the exercises, the hints and the checks.
 
-The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), take a softmax that cannot overflow (03), take it in one stream (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11). Some of these lessons are still being written; `notebooks/` holds those that are done.
+The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), take a softmax that cannot overflow (03), take it while reading, block by block (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11). Some of these lessons are still being written; `notebooks/` holds those that are done.
 """
 
-# %% [markdown] tags=["zh"] en="fd673aa3"
+# %% [markdown] tags=["zh"] en="8751cd4f"
 r"""
 # 00 · 从这里开始
 
@@ -123,12 +123,12 @@ print("last output", out[-1], "and the mean of V", v.mean(axis=0))
 
 # %% [markdown] tags=["en"]
 r"""
-## Batch and heads are copies
+## Batch and heads: the same computation, many times
 
 A model computes this for several sequences (batch, $B$) and several heads ($H$). They never mix: every $(b, h)$ is an attention of its own. So one head is enough to study.
 """
 
-# %% [markdown] tags=["zh"] en="a065b8fd"
+# %% [markdown] tags=["zh"] en="532aa1ca"
 r"""
 ## batch 和注意力头：同样的计算做许多份
 
@@ -467,10 +467,10 @@ This lesson says what attention *is*, not why it is slow. It used four tokens; w
 ## Summary
 
 1. A score is a dot product of a query with a key; softmax turns a row of scores into weights that sum to 1; the output is a weighted average of values.
-2. Batch and heads are independent copies, so one head is enough.
+2. Batch and heads repeat the same computation independently, so one head is enough.
 3. Per-row numbers need their axis: `keepdims=True` or `[:, None]`.
 4. $e^{-\infty} = 0$ hides a key, but $-\infty - (-\infty)$ and $0 \cdot \infty$ are NaN.
-5. Exact numbers prove algebra; floats show rounding. The checks tell the two apart.
+5. Exact numbers can prove an identity; floats show what rounding does to it. The checks tell the two apart.
 
 <details><summary>Claims of this lesson and where they were shown</summary>
 
@@ -483,7 +483,7 @@ This lesson says what attention *is*, not why it is slow. It used four tokens; w
 **References.** A. Vaswani et al., *Attention Is All You Need* (2017), section 3.2: scaled dot-product attention and heads.
 """
 
-# %% [markdown] tags=["zh"] en="ac60f7bf"
+# %% [markdown] tags=["zh"] en="51a3641a"
 r"""
 ## 记号
 

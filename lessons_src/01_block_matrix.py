@@ -132,10 +132,10 @@ Read the formula once more: row $r$ of $Q$, row $c$ of $K$, and nothing else. No
 
 ## A tile is some rows of Q and some rows of K
 
-Cut $Q$ by token rows into $Q_1, \dots, Q_{T_r}$, and $K$ by token rows into $K_1, \dots, K_{T_c}$. Since $K^\top$ stands on its side, it is thereby cut by *columns*. A tile holds many tokens: $Q_2$ is tile 2, not token 2. (Formulas count tiles from 1; tokens and everything in code count from 0.)
+Cut $Q$ by token rows into $Q_1, \dots, Q_{T_r}$, and $K$ by token rows into $K_1, \dots, K_{T_c}$. The transpose turns rows into columns, so $K^\top$ is thereby cut by *columns*. A tile holds many tokens: $Q_2$ is tile 2, not token 2. (Formulas count tiles from 1; tokens and everything in code count from 0.)
 """
 
-# %% [markdown] tags=["zh"] en="74b426a7"
+# %% [markdown] tags=["zh"] en="31d9bc05"
 r"""
 再读一遍公式：$Q$ 的第 $r$ 行，$K$ 的第 $c$ 行，别无其他。两个矩阵的其余各行都不参与 $S_{rc}$。
 
@@ -567,7 +567,7 @@ r"""
 - A tile is a sub-matrix of $S$, ragged or not: the loop over four blockings, with integers and `==`.
 - A tile needs $Q_i$ and $K_j$ alone: the cell with NaN.
 - The order of tiles does not matter: the shuffled loop.
-- Same order, same bits; `@` promises less: the two largest differences.
+- Same order, same bits; `@` promises equality up to rounding only: the two largest differences.
 - Cutting $d$ needs a sum: exercise 3.
 
 </details>
@@ -575,7 +575,7 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the tiling this course builds up to. G. Golub, C. Van Loan, *Matrix Computations*, chapter 1: block matrices.
 """
 
-# %% [markdown] tags=["zh"] en="d37c5797"
+# %% [markdown] tags=["zh"] en="94641024"
 r"""
 ## 本课没有证明什么
 

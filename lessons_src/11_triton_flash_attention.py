@@ -118,10 +118,10 @@ print(len(tiles(1000, 64)) * 32 * 4, "programs")
 r"""
 ## Three details that a kernel must get right
 
-**Powers of two.** GPUs have an instruction for $2^x$, not for $e^x$. Since $e^x = 2^{x \log_2 e}$, the kernel multiplies $\log_2 e$ into the scale once, and works with base 2 throughout: $m$ then counts powers of 2. At the very end $L$ must come back to the natural logarithm.
+**Powers of two.** GPUs have an instruction for $2^x$, not for $e^x$. Since $e^x = 2^{x \log_2 e}$, the kernel multiplies $\log_2 e$ into the scale once, and works with base 2 throughout: $m$ is then an exponent of 2. At the very end $L$ must come back to the natural logarithm.
 """
 
-# %% [markdown] tags=["zh"] en="27971ba0"
+# %% [markdown] tags=["zh"] en="777d4377"
 r"""
 ## kernel 必须做对的三个细节
 
@@ -364,12 +364,12 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `tl.arange(0, B)` | the numbers 0 … B − 1; B must be a power of two known at compile time |
 | `tl.constexpr` | an argument that is known at compile time: another value means another compiled kernel |
 | `x + rows[:, None] * stride + f[None, :]` | a whole tile of addresses: row times the step between rows, plus feature |
-| `tl.load(..., mask=..., other=0.0)` | read a tile; where the mask is False nothing is read and 0 stands |
+| `tl.load(..., mask=..., other=0.0)` | read a tile; where the mask is False nothing is read and the entry is 0 |
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
 | `num_warps`, `num_stages` | how many groups of 32 threads share a program; how many key tiles are on their way at once |
 """
 
-# %% [markdown] tags=["zh"] en="fed12271"
+# %% [markdown] tags=["zh"] en="5f7b0c81"
 r"""
 ## 完整的 kernel
 

@@ -339,7 +339,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="b: the terms left out are exactly 0; with and without skipping, the same bits.",
-                zh="b：跳过的项恰好等于 0；跳过与不跳过，比特都相同。",
+                zh="b：跳过的项恰好等于 0；跳过与不跳过，结果逐位相同。",
             ),
         ),
         "c": (
