@@ -1,5 +1,6 @@
 """The files beside the lessons say the same as the lessons and as each other."""
 
+import os
 import re
 import subprocess
 import tomllib
@@ -75,8 +76,9 @@ def test_make_env_stops_with_one_sentence(refused, sentence, tmp_path):
     python.write_text(f'#!/bin/sh\ncase "$2" in *{refused}*) exit 1;; esac\n', encoding="utf-8")
     python.chmod(0o755)
     run = subprocess.run(
-        ["make", "env", f"PYTHON={python}"],
+        ["make", "--no-print-directory", "env", f"PYTHON={python}"],
         cwd=tmp_path,
+        env={k: v for k, v in os.environ.items() if not k.startswith("MAKE")},
         capture_output=True,
         text=True,
         encoding="utf-8",
