@@ -416,10 +416,14 @@ on_gpu = torch.cuda.is_available()
 place = "cuda" if on_gpu else "cpu"
 
 
-def reference(q, k, v, causal, scale, dtype):
-    """Return O and L of naive attention with S written out; the sums are in dtype."""
-    k, v = (x.to(dtype).repeat_interleave(q.shape[1] // k.shape[1], dim=1) for x in (k, v))
-    s = scale * q.to(dtype) @ k.transpose(-1, -2)
+def expand(k, v, heads):
+    return (x.repeat_interleave(heads // x.shape[1], dim=1) for x in (k, v))
+
+
+def reference(q, k, v, causal, scale):
+    """Return O and L of naive attention in float64, with S written out."""
+    k, v = expand(k.double(), v.double(), q.shape[1])
+    s = scale * q.double() @ k.transpose(-1, -2)
     if causal:
         visible = torch.ones(s.shape[-2:], device=s.device).tril(s.shape[-1] - s.shape[-2])
         s = s.masked_fill(visible == 0, -math.inf)
@@ -430,7 +434,7 @@ def reference(q, k, v, causal, scale, dtype):
 def errors(batch, n_q, n_k, d, heads, kv_heads, causal, dtype=torch.float16):
     q = torch.randn(batch, n_q, heads, d, device=place).to(dtype).transpose(1, 2)  # strided
     k, v = torch.randn(2, batch, kv_heads, n_k, d, device=place).to(dtype)
-    true, true_lse = reference(q, k, v, causal, 0.3, torch.float64)
+    true, true_lse = reference(q, k, v, causal, 0.3)
     plain = naive(0.3 * math.sqrt(d) * q, *expand(k, v, heads), causal).nan_to_num()
     ours, lse = flash_attention(q, k, v, causal=causal, scale=0.3, return_lse=True)
     seen = torch.isfinite(true_lse)
@@ -438,10 +442,6 @@ def errors(batch, n_q, n_k, d, heads, kv_heads, causal, dtype=torch.float16):
     unit = torch.finfo(dtype).eps * 2.0 ** math.floor(math.log2(true.abs().max()))
     off = [(x.double() - true).abs().max().item() for x in (ours, plain)]
     return off[0], 2 * off[1] + unit, (lse - true_lse)[seen].abs().max().item()
-
-
-def expand(k, v, heads):
-    return (x.repeat_interleave(heads // x.shape[1], dim=1) for x in (k, v))
 
 
 # %%

@@ -253,8 +253,8 @@ def judge() -> Exercise:
         "d": (
             True,
             say(
-                en="d: true. O and L are all that is allocated.",
-                zh="d：这句话是对的。分配的只有 O 和 L。",
+                en="d: true. The call allocates O and L; inputs that must be copied first add their own size, which is N·d as well.",
+                zh="d：这句话是对的。调用只分配 O 和 L；必须先复制的输入再加上它们自身的大小，也只是 N·d。",
             ),
         ),
         "e": (
