@@ -79,6 +79,7 @@ def move(page, label, key):
 
 def image_of(page, other_than=None):
     """Return the one picture's PNG in base 64, once it is another one."""
+    page.locator(IMAGE).first.wait_for(state="attached", timeout=60_000)  # outputs follow the cells
     for _ in range(100):
         (image,) = page.locator(IMAGE).all()
         source = image.get_attribute("src")
