@@ -59,12 +59,16 @@ def describe() -> Machine:
 
 
 class LaunchSettings(NamedTuple):
-    """Rows of a query tile and of a key tile, warps of a thread block, stages of the load pipeline."""
+    """Rows of a query tile and of a key tile, warps of a thread block, stages of the load pipeline.
+
+    descriptors: tiles are fetched by the GPU's copy engine, which finds their addresses by itself.
+    """
 
     b_r: int
     b_c: int
     num_warps: int
     num_stages: int
+    descriptors: bool = False
 
 
 # (compute capability, bytes of an element) → settings for d up to 64, 128, 256; a row holds until the
@@ -78,11 +82,11 @@ LAUNCH = {
     ((8, 0), 2): ((128, 64, 8, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
     ((8, 6), 2): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
     ((9, 0), 2): ((64, 64, 4, 3), (128, 128, 8, 3), (64, 64, 8, 2)),
-    ((10, 0), 2): ((128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
+    ((10, 0), 2): ((128, 64, 4, 3), (128, 64, 4, 3), (64, 64, 8, 2)),
     ((12, 0), 2): ((128, 64, 8, 3), (128, 32, 8, 3), (64, 32, 8, 2)),
     ((7, 5), 4): ((32, 16, 4, 1), (32, 32, 8, 1), (32, 16, 8, 1)),
-    ((8, 0), 4): ((64, 16, 8, 2), (32, 32, 8, 1), (32, 16, 8, 1)),
-    ((12, 0), 4): ((64, 16, 8, 2), (32, 32, 8, 1), (32, 16, 8, 2)),
+    ((8, 0), 4): ((64, 16, 8, 2), (32, 16, 8, 1), (32, 16, 8, 1)),
+    ((12, 0), 4): ((64, 16, 8, 2), (32, 16, 8, 1), (32, 16, 8, 2)),
 }
 INTERPRETER = LaunchSettings(32, 32, 4, 1)  # several tiles even on small sizes
 
@@ -102,7 +106,8 @@ def launch_settings(capability: tuple[int, int] | None, d: int, dtype) -> Launch
     ]
     if not rows:
         raise ValueError(f"compute capability must be 7.5 or more, got {capability}")
-    return LaunchSettings(*rows[-1][(d > 64) + (d > 128)])
+    copy_engine = capability >= (9, 0) and dtype.itemsize == 2
+    return LaunchSettings(*rows[-1][(d > 64) + (d > 128)], descriptors=copy_engine)
 
 
 def choose_triton_mode() -> None:

@@ -9,25 +9,52 @@ import math
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from utils.device import interpreter_is_on, launch_settings
 from utils.kernels.arguments import aligned, check_arguments
 
 
 @triton.jit
-def load_tile(x, first, end, stride, B: tl.constexpr, D: tl.constexpr, D_PAD: tl.constexpr):
-    """Load rows first … first + B − 1 of one head, shape (B, D_PAD); zeros from row `end` on.
+def load_tile(x, batch, head, first, end, stride, B: tl.constexpr, D: tl.constexpr, D_PAD: tl.constexpr,
+              DESCRIPTORS: tl.constexpr):  # fmt: skip
+    """Load rows first … first + B − 1 of one head, shape (B, D_PAD); zeros outside the tensor.
 
-    x points at the head's first element, stride is the step from one row to the next. Triton's tiles
-    have powers of two as sides, so D features (80, say) are padded with zeros to D_PAD (128).
+    Triton's tiles have powers of two as sides, so D features (80, say) are padded with zeros to
+    D_PAD (128). With DESCRIPTORS x describes the whole tensor (B, H, N, D) and the GPU's copy engine
+    finds the tile and its edges. Without, x points at the head's first element, stride is the step
+    from one row to the next, and rows from `end` on are not read.
     """
-    rows = first + tl.arange(0, B)
-    f = tl.arange(0, D_PAD)
-    mask = (rows < end)[:, None]
-    if D < D_PAD:
-        mask = mask & (f < D)[None, :]
-    # 64-bit offsets: row · stride may pass 2³¹ elements
-    return tl.load(x + rows.to(tl.int64)[:, None] * stride + f[None, :], mask=mask, other=0.0)
+    if DESCRIPTORS:
+        tile = x.load([batch, head, first, 0]).reshape(B, D_PAD)
+    else:
+        rows = first + tl.arange(0, B)
+        f = tl.arange(0, D_PAD)
+        mask = (rows < end)[:, None]
+        if D < D_PAD:
+            mask = mask & (f < D)[None, :]
+        # 64-bit offsets: row · stride may pass 2³¹ elements
+        offsets = rows.to(tl.int64)[:, None] * stride + f[None, :]
+        tile = tl.load(x + offsets, mask=mask, other=0.0)
+    return tile
+
+
+@triton.jit
+def update(m, l, acc, scores, v_tile, scale_log2):
+    """Merge one key tile into the state: scores (B_R, B_C), −∞ where hidden; v_tile (B_C, D_PAD).
+
+    m (B_R,) counts in base 2, as GPUs compute 2^x; l (B_R,) and acc (B_R, D_PAD) are relative to it.
+    """
+    # m_new = max(m, m̃); a row that has seen no key takes 0, as −∞ − (−∞) is no number
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    # P̃ = e^{scale · S − m_new} and α = e^{m − m_new}
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    # ℓ = α ℓ + Σ P̃ and Õ = α Õ + P̃ V
+    l = alpha * l + tl.sum(p, 1)
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+    return m_new, l, acc
 
 
 # sizes are not specialised: one compiled kernel serves every length and number of heads
@@ -39,20 +66,23 @@ def attention_kernel(
     q_batch, q_head, q_row,
     k_batch, k_head, k_row,
     v_batch, v_head, v_row,
-    CAUSAL: tl.constexpr,
+    CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr, UPDATE: tl.constexpr,
     D: tl.constexpr, D_PAD: tl.constexpr,
     B_R: tl.constexpr, B_C: tl.constexpr,
 ):  # fmt: skip
     """Write O_i (B_R, D) and L_i (B_R,) of one query tile; out and lse are contiguous."""
     # which tile? the tiles of one head follow each other, so they find its K and V in the cache
     t_r = tl.cdiv(n_q, B_R)
-    head = (tl.program_id(0) // t_r).to(tl.int64)  # of batch · h_q heads
+    number = tl.program_id(0) // t_r  # of batch · h_q heads
     i = tl.program_id(0) % t_r
     if CAUSAL:
         i = t_r - 1 - i  # the tiles that see most keys start first
-    q += head // h_q * q_batch + head % h_q * q_head
-    k += head // h_q * k_batch + head % h_q // group * k_head  # a group of query heads shares K, V
-    v += head // h_q * v_batch + head % h_q // group * v_head
+    batch, head = number // h_q, number % h_q
+    kv_head = head // group  # a group of query heads shares K, V
+    if not DESCRIPTORS:
+        q += batch.to(tl.int64) * q_batch + head.to(tl.int64) * q_head
+        k += batch.to(tl.int64) * k_batch + kv_head.to(tl.int64) * k_head
+        v += batch.to(tl.int64) * v_batch + kv_head.to(tl.int64) * v_head
 
     # how many keys does each row see? c ≤ r + N_k − N_q, so the last row sees most
     rows = i * B_R + tl.arange(0, B_R)
@@ -66,30 +96,21 @@ def attention_kernel(
         seen_by_all = n_k
         seen_by_any = n_k
 
-    # the state of lesson 05: nothing seen yet. m counts in base 2, as exp2 does
+    # the state of lesson 05: nothing seen yet
     m = tl.full([B_R], -float("inf"), tl.float32)
     l = tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D_PAD], tl.float32)
 
-    q_tile = load_tile(q, i * B_R, n_q, q_row, B_R, D, D_PAD)
+    q_tile = load_tile(q, batch, head, i * B_R, n_q, q_row, B_R, D, D_PAD, DESCRIPTORS)
     for c0 in range(0, seen_by_any, B_C):
         # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
-        k_tile = load_tile(k, c0, seen_by_any, k_row, B_C, D, D_PAD)
+        k_tile = load_tile(k, batch, kv_head, c0, seen_by_any, k_row, B_C, D, D_PAD, DESCRIPTORS)
         scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
         if c0 + B_C > seen_by_all:  # a boundary tile, or the ragged tail
             visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
             scores = tl.where(visible, scores, -float("inf"))
-        # m_new = max(m, m̃); a row that has seen no key takes 0, as −∞ − (−∞) is no number
-        m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-        m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-        # P̃ = e^{scale · S − m_new} and α = e^{m − m_new}
-        p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-        alpha = tl.exp2(m - m_ref)
-        # ℓ = α ℓ + Σ P̃ and Õ = α Õ + P̃ V
-        l = alpha * l + tl.sum(p, 1)
-        v_tile = load_tile(v, c0, seen_by_any, v_row, B_C, D, D_PAD)
-        acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
-        m = m_new
+        v_tile = load_tile(v, batch, kv_head, c0, seen_by_any, v_row, B_C, D, D_PAD, DESCRIPTORS)
+        m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 
     # O = Õ / ℓ and L = m + ln ℓ, from base 2 to base e; a row without a key gets 0 and −∞
     l = tl.where(l == 0.0, 1.0, l)
@@ -97,12 +118,17 @@ def attention_kernel(
     natural = (m + tl.log2(l)) * 0.6931471805599453
     f = tl.arange(0, D_PAD)
     mask = (rows < n_q)[:, None] & (f < D)[None, :]
-    token = head * n_q + rows
+    token = number.to(tl.int64) * n_q + rows
     tl.store(out + token[:, None] * D + f[None, :], acc.to(out.dtype.element_ty), mask=mask)
     tl.store(lse + token, natural, mask=rows < n_q)
 
 
-def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
+def described(x, rows: int, d_pad: int) -> TensorDescriptor:
+    """Return how the GPU's copy engine finds tiles of (rows, d_pad) in x (B, H, N, D)."""
+    return TensorDescriptor(x, list(x.shape), list(x.stride()), [1, 1, rows, d_pad])
+
+
+def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, update=update):
     """Return softmax(scale · Q Kᵀ) V without ever storing S: O (B, H_q, N_q, d), like q.
 
     q: (B, H_q, N_q, d); k, v: (B, H_kv, N_k, d), H_q a multiple of H_kv: query head h uses K and V
@@ -115,8 +141,10 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
 
     return_lse: return (O, L); L = ln Σ_c e^{scale · S_rc}, natural logarithm, float32, (B, H_q, N_q).
 
-    Keys that no row of a query tile sees are never read. A NaN or ∞ in V at a key that only some
-    rows of a tile see reaches all rows of that tile, as 0 · NaN is NaN; in K it reaches only its own.
+    update: how a key tile enters the state, a @triton.jit function like `update` above.
+
+    Key tiles that no row of a query tile sees are never read. A NaN or ∞ in V in a key tile that is
+    read reaches all rows of the query tile, as 0 · NaN is NaN; in K it reaches only its own rows.
 
     Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is computed
     in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine that cannot
@@ -130,18 +158,23 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False):
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((batch, h_q, n_q), dtype=torch.float32, device=q.device)
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
-    b_r, b_c, num_warps, num_stages = launch_settings(capability, d, q.dtype)
+    b_r, b_c, num_warps, num_stages, descriptors = launch_settings(capability, d, q.dtype)
+    d_pad = triton.next_power_of_2(q.shape[3])
+    descriptors = descriptors and n_k > 0  # a tensor without elements cannot be described
+    strides = *q.stride()[:3], *k.stride()[:3], *v.stride()[:3]
+    if descriptors:
+        q, k, v = (described(x, rows, d_pad) for x, rows in ((q, b_r), (k, b_c), (v, b_c)))
     programs = triton.cdiv(n_q, b_r) * batch * h_q
     if programs > 0:
         scale = 1 / math.sqrt(d) if scale is None else scale
-        with torch.cuda.device_of(q):
+        with torch.cuda.device_of(out):
             attention_kernel[(programs,)](
                 q, k, v, out, lse,
                 scale * math.log2(math.e),  # e^x = 2^{x · log₂ e}: GPUs compute exp2
                 n_q, n_k, h_q, h_q // h_kv,
-                *q.stride()[:3], *k.stride()[:3], *v.stride()[:3],
-                CAUSAL=causal,
-                D=q.shape[3], D_PAD=triton.next_power_of_2(q.shape[3]),
+                *strides,
+                CAUSAL=causal, DESCRIPTORS=descriptors, UPDATE=update,
+                D=out.shape[3], D_PAD=d_pad,
                 B_R=b_r, B_C=b_c, num_warps=num_warps, num_stages=num_stages,
             )  # fmt: skip
     out = out[..., :d].contiguous().to(dtype)

@@ -25,7 +25,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from utils.device import launch_settings
-from utils.kernels.forward import attention_kernel
+from utils.kernels.forward import attention_kernel, update
 
 # bytes of shared memory that one thread block may use (CUDA C++ Programming Guide, compute capabilities)
 SHARED = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
@@ -81,6 +81,9 @@ def source(dtype: str, constants: dict) -> ASTSource:
     for place, name in enumerate(attention_kernel.arg_names):
         pointer = {"q": dtype, "k": dtype, "v": dtype, "out": dtype, "lse": "fp32"}.get(name)
         kind = f"*{pointer}" if pointer else "fp32" if name == "scale_log2" else "i32"
+        if name in ("q", "k", "v") and constants["DESCRIPTORS"]:
+            rows = constants["B_R" if name == "q" else "B_C"]
+            kind, pointer = f"tensordesc<{dtype}[1, 1, {rows}, {constants['D_PAD']}]>", None
         signature[name] = "constexpr" if name in constants else kind
         if pointer or name.endswith(("_batch", "_head", "_row")):
             hints[(place,)] = [["tt.divisibility", 16]]
@@ -91,16 +94,16 @@ def build(case: tuple) -> Build:
     """Compile one case (capability, dtype, d, causal) and read what the binary needs."""
     capability, dtype, d, causal = case
     settings = launch_settings(divmod(capability, 10), d, DTYPES[dtype])
-    b_r, b_c, num_warps, num_stages = settings
+    b_r, b_c, num_warps, num_stages, descriptors = settings
     sides = {"D": d, "D_PAD": max(16, triton.next_power_of_2(d)), "B_R": b_r, "B_C": b_c}
     kernel = triton.compile(
-        source(dtype, {"CAUSAL": causal, **sides}),
+        source(dtype, {"CAUSAL": causal, "DESCRIPTORS": descriptors, "UPDATE": update, **sides}),
         target=GPUTarget("cuda", capability, 32),
         options={"num_warps": num_warps, "num_stages": num_stages},
     )
     registers, stack = usage(kernel.asm["cubin"])
     cores = bool(TENSOR_CORE.search(kernel.asm["ptx"]))
-    return Build(*case, tuple(settings), registers, stack, kernel.metadata.shared, cores)
+    return Build(*case, tuple(settings[:4]), registers, stack, kernel.metadata.shared, cores)
 
 
 def usage(cubin: bytes) -> tuple[int, int]:

@@ -9,7 +9,8 @@ import torch
 from tests.utils.kernels.conftest import GPU
 from tests.utils.kernels.reference import PLACE, assert_right, plain, random_qkv
 from utils.attention import naive_attention
-from utils.kernels import flash_attention
+from utils.device import LaunchSettings
+from utils.kernels import flash_attention, forward
 
 pytestmark = pytest.mark.filterwarnings(
     "error::RuntimeWarning"
@@ -34,6 +35,20 @@ SHAPES = [
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_as_exact_as_naive_attention(shape, causal, dtype):
     assert_right(*random_qkv(shape, dtype), causal)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_pointers_and_descriptors_load_the_same_tiles(shape, causal, monkeypatch):
+    """A GPU uses one way, chosen by its table; both must be right, and equal to the last bit."""
+    if GPU and torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("this GPU has no copy engine for tiles")
+    tensors, answers = random_qkv(shape), []
+    for descriptors in (False, True):
+        settings = LaunchSettings(32, 32, 4, 1, descriptors)
+        monkeypatch.setattr(forward, "launch_settings", lambda *_, chosen=settings: chosen)
+        answers.append(assert_right(*tensors, causal))
+    assert all(map(torch.equal, *answers))
 
 
 @pytest.mark.parametrize("causal", [False, True])
