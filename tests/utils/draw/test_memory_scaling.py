@@ -40,8 +40,9 @@ def texts(figure):
 
 
 def value_of(figure, name):
+    """Return what stands after the last text of this name: the lines' own labels come earlier."""
     words = texts(figure)
-    return words[words.index(name) + 1]
+    return words[len(words) - words[::-1].index(name)]
 
 
 def measured(figure, method):
