@@ -57,5 +57,6 @@ stamp: env  ## mark the translation of LESSON as read against its English
 colab: env  ## write every lesson as a single file that runs alone, into dist/colab/
 	$(BIN)/python -m authoring colab $(LESSON)
 
-gpu: env  ## on a machine with an NVIDIA GPU: test the kernels, time them, weigh them, into dist/gpu/
+gpu: env  ## on a machine with an NVIDIA GPU: test the kernels, time them, count their bytes, into dist/gpu/
 	$(BIN)/python tests/gpu/measure.py dist/gpu
+	$(BIN)/python tests/gpu/loop_orders.py dist/gpu

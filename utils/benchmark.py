@@ -69,13 +69,15 @@ def runnable(calls: dict[str, Callable], tensors) -> tuple[dict[str, Callable], 
     return works, refused
 
 
-def race(calls: dict[str, Callable], tensors, rounds: int = 15) -> dict[str, float]:
+def race(
+    calls: dict[str, Callable], tensors, rounds: int = 15, warm_ups: int = 3
+) -> dict[str, float]:
     """Return the median milliseconds of each call, measured in turns so that clocks drift for all."""
     import torch
 
     names, times = list(calls), {name: [] for name in calls}
     for name in names:
-        for _ in range(3):
+        for _ in range(warm_ups):
             calls[name](*tensors)
     repeats = {name: repeats_for(calls[name], tensors) for name in names}
     for number in range(rounds):

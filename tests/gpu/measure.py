@@ -29,6 +29,7 @@ POINTS = [
 TOKENS = 16384
 MEMORY_SIZES = [2**power for power in range(10, 18)]
 MEMORY_HEADS, MEMORY_D = 16, 64
+TITLE = "Measured by tests/gpu/measure.py: the forward pass in bfloat16."
 
 
 def facts() -> dict:
@@ -43,19 +44,21 @@ def facts() -> dict:
         "TORCH": machine.torch,
         "TRITON": machine.triton,
         "DATE": datetime.date.today().isoformat(),
+    }
+
+
+def methods() -> dict:
+    """Return how it was measured."""
+    return {
         "SPEED_METHOD": f"B·N = {TOKENS}, H = 2048/d, bfloat16, standard normal inputs; CUDA events,"
         " medians of interleaved rounds; 4·B·H·N²·d operations, half of them when causal",
         "MEMORY_METHOD": f"B = 1, H = {MEMORY_HEADS}, d = {MEMORY_D}, bfloat16; peak minus baseline",
     }
 
 
-def write(path: Path, values: dict) -> None:
+def write(path: Path, values: dict, title: str = TITLE) -> None:
     """Write NAME = literal lines; lists of rows get a line for each row."""
-    lines = [
-        '"""Measured by tests/gpu/measure.py: the forward pass in bfloat16."""',
-        "",
-        "# fmt: off",
-    ]
+    lines = [f'"""{title}"""', "", "# fmt: off"]
     for name, value in values.items():
         if isinstance(value, list):
             lines += [f"{name} = ["] + [f"    {row!r}," for row in value] + ["]"]
@@ -79,9 +82,9 @@ def with_settings(settings: LaunchSettings) -> Callable:
     return call
 
 
-def error_beside_naive(call: Callable, d: int, causal: bool) -> float:
+def error_beside_naive(call: Callable, d: int, causal: bool, dtype=torch.bfloat16) -> float:
     """Return the call's largest error as a multiple of naive attention's, against float64."""
-    q, k, v = benchmark.random_tensors(1, 2, 1000, d, torch.bfloat16)
+    q, k, v = benchmark.random_tensors(1, 2, 1000, d, dtype)
     true = benchmark.naive(q.double(), k.double(), v.double(), causal)
     plain = (benchmark.naive(q, k, v, causal) - true).abs().max()
     return ((call(q, k, v, causal=causal) - true).abs().max() / plain).item()
@@ -156,7 +159,9 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     attempts = [LaunchSettings(*map(int, text.split(","))) for text in options.attempts]
-    values = facts() | {"SPEED": [], "MEMORY": []} | ({"SETTINGS": []} if attempts else {})
+    values = (
+        facts() | methods() | {"SPEED": [], "MEMORY": []} | ({"SETTINGS": []} if attempts else {})
+    )
     print(describe(), flush=True)
     if not options.no_tests:
         run_tests(options.out)

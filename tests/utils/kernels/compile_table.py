@@ -24,8 +24,9 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from utils.device import launch_settings
+from utils.device import LaunchSettings, launch_settings
 from utils.kernels.forward import attention_kernel, update
+from utils.kernels.loop_orders import v1_kernel, v2_kernel, v2_serial_kernel
 
 # bytes of shared memory that one thread block may use (CUDA C++ Programming Guide, compute capabilities)
 SHARED = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
@@ -47,11 +48,17 @@ SIDES = [
     256,
 ]  # others are padded to a multiple of 16
 ALL = list(itertools.product(DTYPES, SIDES, (False, True)))
+# lesson 08's kernels, whose settings tests/gpu/loop_orders.py sets: capability → 64 × 64 tiles and
+LOOP_ORDERS = {80: (64, 64, 8), 90: (64, 64, 4)}  # warps, enough for registers to last
+KERNELS = {x.__name__: x for x in (attention_kernel, v1_kernel, v2_serial_kernel, v2_kernel)}
+POINTERS = ("q", "k", "v", "out")  # in the inputs' dtype; the others hold float32
+STATE = ("lse", "m", "l", "acc")
 TENSOR_CORE = re.compile(r"wgmma\.mma_async|tcgen05\.mma|mma\.sync")
 TOOL = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
 
 
 class Build(NamedTuple):
+    kernel: str
     capability: int
     dtype: str
     d: int
@@ -69,41 +76,66 @@ class Build(NamedTuple):
     def __str__(self) -> str:
         kind = "tensor cores" if self.tensor_cores else "FMA"
         return (
-            f"{self.capability:3} {self.dtype} {self.d:4} {'causal' if self.causal else 'full':6}"
+            f"{self.kernel:16} {self.capability:3} {self.dtype} {self.d:4} {'causal' if self.causal else 'full':6}"
             f" {self.settings!s:17} {self.registers:4} {self.stack:5} {self.shared:7,}"
             f" {SHARED[self.capability]:8,}  {kind:12} {self.problem()}"
         )
 
 
-def source(dtype: str, constants: dict) -> ASTSource:
+def source(name: str, dtype: str, constants: dict) -> ASTSource:
     """Return the kernel with its types and alignment, as every launch gives them."""
-    signature, hints = {}, {}
-    for place, name in enumerate(attention_kernel.arg_names):
-        pointer = {"q": dtype, "k": dtype, "v": dtype, "out": dtype, "lse": "fp32"}.get(name)
-        kind = f"*{pointer}" if pointer else "fp32" if name == "scale_log2" else "i32"
-        if name in ("q", "k", "v") and constants["DESCRIPTORS"]:
-            rows = constants["B_R" if name == "q" else "B_C"]
+    kernel, signature, hints = KERNELS[name], {}, {}
+    for place, argument in enumerate(kernel.arg_names):
+        pointer = dtype if argument in POINTERS else "fp32" if argument in STATE else None
+        kind = f"*{pointer}" if pointer else "fp32" if argument == "scale_log2" else "i32"
+        if argument in ("q", "k", "v") and constants.get("DESCRIPTORS"):
+            rows = constants["B_R" if argument == "q" else "B_C"]
             kind, pointer = f"tensordesc<{dtype}[1, 1, {rows}, {constants['D_PAD']}]>", None
-        signature[name] = "constexpr" if name in constants else kind
-        if pointer or name.endswith(("_batch", "_head", "_row")):
+        signature[argument] = "constexpr" if argument in constants else kind
+        if pointer or argument.endswith(("_batch", "_head", "_row")):
             hints[(place,)] = [["tt.divisibility", 16]]
-    return ASTSource(attention_kernel, signature, constants, hints)
+    return ASTSource(kernel, signature, constants, hints)
 
 
 def build(case: tuple) -> Build:
-    """Compile one case (capability, dtype, d, causal) and read what the binary needs."""
-    capability, dtype, d, causal = case
-    settings = launch_settings(divmod(capability, 10), d, DTYPES[dtype])
+    """Compile one case (kernel, capability, dtype, d, causal, settings); read what it needs."""
+    name, capability, dtype, d, causal, settings = case
     b_r, b_c, num_warps, num_stages, descriptors = settings
     sides = {"D": d, "D_PAD": max(16, triton.next_power_of_2(d)), "B_R": b_r, "B_C": b_c}
+    constants = {"CAUSAL": causal, "DESCRIPTORS": descriptors, "UPDATE": update, **sides}
+    constants = {x: constants[x] for x in constants if x in KERNELS[name].arg_names}
     kernel = triton.compile(
-        source(dtype, {"CAUSAL": causal, "DESCRIPTORS": descriptors, "UPDATE": update, **sides}),
+        source(name, dtype, constants),
         target=GPUTarget("cuda", capability, 32),
         options={"num_warps": num_warps, "num_stages": num_stages},
     )
     registers, stack = usage(kernel.asm["cubin"])
     cores = bool(TENSOR_CORE.search(kernel.asm["ptx"]))
-    return Build(*case, tuple(settings[:4]), registers, stack, kernel.metadata.shared, cores)
+    return Build(*case[:5], tuple(settings[:4]), registers, stack, kernel.metadata.shared, cores)
+
+
+def forward_cases(everything: bool) -> list[tuple]:
+    """Return every launch setting of flash_attention."""
+    wanted = itertools.product(SHARED, ALL if everything else SOME)
+    return [
+        (attention_kernel.__name__, c, *w, launch_settings(divmod(c, 10), w[1], DTYPES[w[0]]))
+        for c, w in wanted
+        if not (c < 80 and w[0] == "bf16")
+    ]
+
+
+def loop_order_cases(everything: bool) -> list[tuple]:
+    """Return the three loop orders; everything: with a mask, in bfloat16 and with two stages too."""
+    names = [name for name in KERNELS if name != attention_kernel.__name__]
+    dtypes, causal, stages = ("fp16", "bf16"), (False, True), (1, 2)
+    if not everything:
+        dtypes, causal, stages = dtypes[:1], causal[:1], stages[:1]
+    return [
+        (name, c, dtype, d, mask, LaunchSettings(*tiles, s))
+        for name, (c, tiles), dtype, d, mask, s in itertools.product(
+            names, LOOP_ORDERS.items(), dtypes, (64, 128), causal, stages
+        )
+    ]
 
 
 def usage(cubin: bytes) -> tuple[int, int]:
@@ -118,10 +150,12 @@ def usage(cubin: bytes) -> tuple[int, int]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="every dtype, mask and many head sizes")
-    wanted = ALL if parser.parse_args().all else SOME
-    cases = [(c, *w) for c in SHARED for w in wanted if not (c < 80 and w[0] == "bf16")]
+    everything = parser.parse_args().all
+    cases = forward_cases(everything) + loop_order_cases(everything)
     print(f"triton {triton.__version__}")
-    print("cap dtype   d mask   settings          regs stack  shared    limit  products")
+    print(
+        f"{'kernel':16} cap dtype   d mask   settings          regs stack  shared    limit  products"
+    )
     failed = 0
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
         for row in pool.map(build, cases):

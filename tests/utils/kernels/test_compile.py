@@ -30,9 +30,10 @@ def test_every_build_fits_its_gpu(options):
 
 
 def test_the_table_covers_every_kernel():
-    """A kernel that is launched has a [grid]; a new one needs its line in compile_table.py."""
+    """Kernels are launched as name_kernel[grid]; a new one needs its line in compile_table.py."""
     launched = set()
     for path in KERNELS.glob("*.py"):
-        launched |= set(re.findall(r"(\w+)\[\(?\w*programs", path.read_text(encoding="utf-8")))
+        launched |= set(re.findall(r"(\w+_kernel)\[", path.read_text(encoding="utf-8")))
     table = (HERE / "compile_table.py").read_text(encoding="utf-8")
-    assert launched and all(f"import {name}" in table for name in launched)
+    imported = " ".join(re.findall(r"^from utils\.kernels.* import (.*)$", table, re.MULTILINE))
+    assert launched and launched <= set(re.findall(r"\w+", imported))
