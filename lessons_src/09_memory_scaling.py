@@ -91,27 +91,28 @@ def quantities(attend, n, kept):
 
 
 # %%
-print("factor when N doubles    stored   scores  traffic  on chip")
+print("factor when N doubles    stored   scores  traffic  on chip   traffic at N = 1024")
 for attend, kept in [(materialised_attention, "OLSP"), (tiled_attention, "OL")]:
     before, after = quantities(attend, 512, kept), quantities(attend, 1024, kept)
-    print(f"{attend.__name__:22}", *(f"{b / a:8.2f}" for a, b in zip(before, after, strict=True)))
+    factors = [f"{b / a:8.2f}" for a, b in zip(before, after, strict=True)]
+    print(f"{attend.__name__:22}", *factors, f"   {after[2]:,} bytes")
 
 # %% [markdown] tags=["en"]
 r"""
-Stored are $O$, $L$ and, in the naive way, $S$ and $P$; `materialised_attention` is the naive way on the course's counted memory. In its column “on chip” stands 2, since the softmax there needs whole rows.
+`materialised_attention` is the naive way, on the course's counted memory. As stored we count $O$ and $L$, and for the naive way also $S$ and $P$. Its share on chip doubles because its softmax needs whole rows.
 
-Now read the second line. FlashAttention is linear in *one* column: what is stored. On chip it is even constant. But the scores are quadratic, each of the $N^2$ is computed. And the traffic approaches a factor of 4 as well. (The factors 3.9 and 3.8 contain parts that grow with $N$ only: $Q$, $O$ and $L$.)
+Now read the second line. FlashAttention is linear in *one* column: what is stored. On chip it is even constant. But the scores are quadratic: each of the $N^2$ is computed. And the traffic comes close to a factor of 4 as well; what keeps it below is the part that grows with $N$ only: $Q$, $O$ and $L$.
 
-So the traffic is *smaller*, not linear: $K$ and $V$ are read once by each of the $N / B_r$ query tiles, $2N^2d/B_r$ elements. A causal mask halves what is computed and moved, and leaves the power alone:
+So the traffic is *smaller* (the last column), not linear: $K$ and $V$ are read once by each of the $N / B_r$ query tiles, $2N^2d/B_r$ elements. A causal mask halves what is computed (lesson 07 counted it) and what is moved, and leaves the power alone:
 """
 
-# %% [markdown] tags=["zh"] en="c8fa09fc"
+# %% [markdown] tags=["zh"] en="9ab9df9b"
 r"""
-存下来的是 $O$、$L$，朴素的做法还有 $S$ 和 $P$；`materialised_attention` 就是课程的计数内存上的朴素做法。它“片上”那一列是 2，因为那里的 softmax 需要整行。
+`materialised_attention` 是朴素的做法，在课程的计数内存上运行。存储量一列计入 $O$ 和 $L$，朴素的做法还要加上 $S$ 和 $P$。它在片上的占用会加倍，因为它的 softmax 需要整行。
 
-现在看第二行。FlashAttention 只在*一*列上是线性的：存储量。片上占用甚至是常数。但分数的个数是平方级的，$N^2$ 个一个不少都要算。访存量也接近 4 倍。（3.9 和 3.8 里含有只随 $N$ 增长的部分：$Q$、$O$ 和 $L$。）
+现在看第二行。FlashAttention 只在*一*列上是线性的：存储量。片上占用甚至是常数。但分数的个数是平方级的：$N^2$ 个一个不少都要算。访存量也接近 4 倍；没有到 4 倍，是因为里面有只随 $N$ 增长的部分：$Q$、$O$ 和 $L$。
 
-所以访存量是*变小*了，并不是变成线性：$N / B_r$ 个 query tile（块）每个都把 $K$ 和 $V$ 读一遍，一共 $2N^2d/B_r$ 个元素。因果掩码（causal mask）把要算的和要搬的减半，幂次不变：
+所以访存量是*变小*了（最后一列），并不是变成线性：$N / B_r$ 个 query tile（块）每个都把 $K$ 和 $V$ 读一遍，一共 $2N^2d/B_r$ 个元素。因果掩码（causal mask）把要算的（第 07 课数过）和要搬的都减半，幂次不变：
 """
 
 # %%
@@ -415,12 +416,10 @@ So say which ruler “linear” uses:
 | traffic | $\propto N^2$ | $\propto N^2$, smaller |
 | arithmetic | $4N^2d$ | $4N^2d$ |
 
-## The same on a GPU
-
-One sequence, 16 heads, $d = 64$, two bytes an element. Naive attention is matrix product, softmax, matrix product, each with its result written out (`naive` in `utils/benchmark.py`); beside it the kernel of lesson 11. Before each call the peak is reset, and what was in use is subtracted. With a GPU the sizes double until naive attention runs out of memory; that is meant to happen and is caught. Without one the cell shows what was recorded on an H200.
+A name tells nothing about this. The course's reference for all checks is called `naive_attention`. **Predict before you run on:** what is its slope?
 """
 
-# %% [markdown] tags=["zh"] en="689f17d0"
+# %% [markdown] tags=["zh"] en="ef2950d8"
 r"""
 两种朴素写法的斜率都是 2。分块的在 1 以下：$O$ 随 $N$ 增长，但在这些尺寸上，不增长的 tile 还占很大一部分。$O$ 是任何注意力都要返回的，把它去掉，就几乎没有什么还在增长了：只剩 $L$，每行一个数。
 
@@ -433,6 +432,28 @@ r"""
 | 片上 | 整行，随 $N$ 增长 | 对 $N$ 是常数 |
 | 访存量 | $\propto N^2$ | $\propto N^2$，但更小 |
 | 计算量 | $4N^2d$ | $4N^2d$ |
+
+单看名字，什么也看不出来。课程里所有检查所用的参考实现叫 `naive_attention`。**先猜后算**：它的斜率是多少？
+"""
+
+# %%
+from utils.attention import naive_attention
+
+by_rows = [peak(naive_attention, n) for n in chosen]
+print(f"naive_attention  slope {growth(chosen, by_rows):.2f}, {by_rows[-1]:,} bytes at N = 4096")
+
+# %% [markdown] tags=["en"]
+r"""
+It takes one row of scores at a time, so $S$ never exists whole. Its arithmetic is the same $4N^2d$.
+
+## The same on a GPU
+
+One sequence, 16 heads, $d = 64$, two bytes an element. Naive attention is matrix product, softmax, matrix product, each with its result written out (`naive` in `utils/benchmark.py`); beside it the kernel of lesson 11. Before each call the peak is reset, and what was in use is subtracted. With a GPU the sizes double until naive attention runs out of memory; that is meant to happen and is caught. Without one the cell shows what was recorded on an H200.
+"""
+
+# %% [markdown] tags=["zh"] en="175dfcdf"
+r"""
+它每次只算一行分数，所以 $S$ 从不完整存在。计算量还是 $4N^2d$。
 
 ## 在 GPU 上再测一遍
 
@@ -481,19 +502,22 @@ for name in ("naive", "this course"):
     print(f"{name:11}  slope {growth(list(lines[name]), list(lines[name].values())):.2f}")
 last = max(lines["naive"])
 print(f"naive at N = {2 * last:,} would take {4 * lines['naive'][last] / 1e9:,.0f} GB")
+end = max(lines["this course"])
+times = lines["naive"][last] * (end / last) ** 2 / lines["this course"][end]
+print(f"and at N = {end:,} {times:,.0f} times the memory of the kernel")
 
 # %% [markdown] tags=["en"]
 r"""
-That is why it ended there. (An H200 holds about 150 GB.) The kernel went on to sizes where naive attention would need thousands of times the memory.
+That is why it ended there: an H200 holds about 150 GB. The kernel went on.
 
 ## The picture
 
 Move $d$, the number of heads, the ruler and the dtype, and watch three things: which lines move in parallel, where $S$ crosses the ruler (the ring), and which line never depends on $d$. The measured points belong to 16 heads, $d = 64$ and two bytes: they stay where they were measured.
 """
 
-# %% [markdown] tags=["zh"] en="131d01c4"
+# %% [markdown] tags=["zh"] en="8b21ab3d"
 r"""
-所以它停在了那里。（一块 H200 大约有 150 GB。）kernel 还继续走到了更大的尺寸，在那里朴素注意力要的内存是它的几千倍。
+所以它停在了那里：一块 H200 大约有 150 GB。kernel 则继续往下走。
 
 ## 图
 
@@ -508,24 +532,24 @@ show(lambda **chosen: draw(MemoryScaling(**chosen), memory, card), controls(), a
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: bytes over N, both axes logarithmic. The line of S is twice as steep as those of the ruler and of L, and crosses the ruler inside the ring, at N = d or N = 4d. Crosses: naive attention as measured, parallel to S and above it, ending where memory ran out. Dots: the kernel as measured, which at the start lie along Q, since it allocates O and little else. Beside it the bytes at the chosen N.*
+*Picture: bytes over N, both axes logarithmic. The line of S is twice as steep as those of the ruler and of L, and crosses the ruler inside the ring, at N = d or N = 4d. Crosses: naive attention as measured, parallel to S and above it, ending where memory ran out. Dots: the kernel as measured, which lie along Q at the start values of the controls, since it allocates O and little else. Beside it the bytes at the chosen N.*
 
 ## Why it pays
 
 A matrix that is written out costs three times: room, a write, and later reads. Four passes over $N^2$ elements of two bytes are $8N^2$ bytes, for $4N^2d$ operations: $d/2$ operations a byte. How fast can a program be at best that makes these passes, if the memory delivers 4.8 TB/s (an H200, by its data sheet)?
 
-**Predict before you run on.** Is the limit above or below the 400 to 500 TFLOP/s that the course's kernel reaches there?
+**Predict before you run on.** Does the course's kernel run there above or below this limit?
 """
 
-# %% [markdown] tags=["zh"] en="e49219bb"
+# %% [markdown] tags=["zh"] en="c15cea75"
 r"""
-*图：字节数随 N 的变化，两个轴都用对数刻度。S 的线比尺子和 L 的线陡一倍，在圆圈里与尺子相交，也就是 N = d 或 N = 4d 处。叉：测得的朴素注意力，与 S 平行、在它上方，到显存用完处为止。圆点：测得的 kernel，一开始落在 Q 的线上，因为它除了 O 几乎什么都不分配。旁边是所选的 N 处各有多少字节。*
+*图：字节数随 N 的变化，两个轴都用对数刻度。S 的线比尺子和 L 的线陡一倍，在圆圈里与尺子相交，也就是 N = d 或 N = 4d 处。叉：测得的朴素注意力，与 S 平行、在它上方，到显存用完处为止。圆点：测得的 kernel；控件都在初始值时，它们落在 Q 的线上，因为 kernel 除了 O 几乎什么都不分配。旁边是所选的 N 处各有多少字节。*
 
 ## 为什么划算
 
 一个写出来的矩阵要付三次代价：占地方，写一遍，之后还要读。$N^2$ 个两字节的元素走四遍是 $8N^2$ 字节，用于 $4N^2d$ 次运算：每字节 $d/2$ 次运算。如果内存每秒送来 4.8 TB（H200 的数据表这样写），一个要走这四遍的程序最快能有多快？
 
-**先猜后算**：课程的 kernel 在那块卡上能到每秒 400 到 500 TFLOP，这个上限比它高还是低？
+**先猜后算**：课程的 kernel 在那块卡上的速度，比这个上限高还是低？
 """
 
 # %%
@@ -533,21 +557,13 @@ from utils.benchmark import attention_flops
 from utils.traffic import materialised_bytes
 
 n, bandwidth = 4096, 4.8e12
-speed = {
-    (r["method"], r["d"]): r["tflops"]
-    for r in recorded.SPEED
-    if (r["n"], r["causal"]) == (n, False)
-}
+speed = {(r["method"], r["d"], r["n"], r["causal"]): r["tflops"] for r in recorded.SPEED}
 for width in (64, 128):
     moved = materialised_bytes(n, n, width, width, b_r=64, b_c=64)
     rate = attention_flops(1, 1, n, n, width, causal=False) / (moved["S"] + moved["P"])
-    print(
-        f"d = {width}: {rate:.0f} FLOPs a byte, at best {rate * bandwidth / 1e12:.0f} TFLOP/s.",
-        end=" ",
-    )
-    print(
-        f"Measured at N = {n}: naive {speed['naive', width]}, kernel {speed['this course', width]}"
-    )
+    print(f"d = {width}: {rate:.0f} FLOPs a byte, at best {rate * bandwidth / 1e12:.0f} TFLOP/s")
+    for name in ("naive", "this course"):
+        print(f"  {name} on {recorded.CARD} at N = {n}: {speed[name, width, n, False]}")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -573,8 +589,6 @@ $$P = e^{\,\mathrm{scale} \cdot Q K^{\mathsf T} - L} \qquad D = \mathrm{rowsum}(
 """
 
 # %%
-from utils.attention import naive_attention
-
 q, k, v, d_out = rng.standard_normal((4, 48, 8))
 scale = 1 / np.sqrt(8)
 out, lse = naive_attention(q, k, v)
@@ -613,7 +627,8 @@ r"""
 """
 
 # %%
-print(f"arithmetic of the backward pass: {5 / 4} ×")
+with_p_kept = ["dV = Pᵀ dO", "dP = dO Vᵀ", "dQ = dS K", "dK = dSᵀ Q"]
+print(f"arithmetic of the backward pass: {len(['S = Q Kᵀ', *with_p_kept]) / len(with_p_kept)} ×")
 for n in (1024, 8192, 131_072):
     count = elements(n, 128)
     with_p, with_l = (sum(count[name] for name in kept) for kept in ("QKVP", "QKVOL"))
@@ -621,7 +636,7 @@ for n in (1024, 8192, 131_072):
 
 # %% [markdown] tags=["en"]
 r"""
-More arithmetic, less memory, and in practice less time, as arithmetic is what a GPU has plenty of. What exactly is kept, and how the random state of dropout is restored, differs between versions.
+More arithmetic, less memory. (The FlashAttention paper reports that it is faster too; that is not measured here.) What exactly is kept, and how the random state of dropout is restored, differs between versions.
 
 ## More exercises
 
@@ -646,9 +661,9 @@ Scores: $H_q N^2$. Cache: $2 \cdot \mathrm{layers} \cdot H_{kv} \cdot N d$. Set 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="a93c3ff7"
+# %% [markdown] tags=["zh"] en="3b52bcb5"
 r"""
-计算多了，内存少了；实际上往往也更快，因为 GPU 最不缺的就是计算。到底保存什么，dropout 的随机状态怎样恢复，各个版本并不相同。
+计算多了，内存少了。（FlashAttention 的论文说这样也更快；这里没有测。）到底保存什么，dropout 的随机状态怎样恢复，各个版本并不相同。
 
 ## 更多练习
 
@@ -719,7 +734,7 @@ c is the only one that does not grow with $N$; f is the one with $4N^2d$; `"stor
 r"""
 **3 · 这句话用的是哪把尺子？**（6 分钟）六句话都是对的。每一句说的是下面七个中的一个：`"one tensor"`（$S$ 只与 $Q$ 比）、`"four tensors"`（$S$ 与 $Q$、$K$、$V$、$O$ 之和比）、`"stored"`（输入和输出）、`"extra"`（输入和输出之外多占的）、`"on chip"`（片上）、`"traffic"`（访存量）、`"arithmetic"`（计算量）。七个里有一个用不到。把每个 `...` 换成它的名字。
 
-- **a**：$d = 64$ 时，两者一样大是在 $N = 256$。
+- **a**：$d = 64$ 时，两者在 $N = 256$ 处一样大。
 - **b**：除了输出，对 $N$ 行的一次调用每个头还要分配 $4N$ 字节，此外再没有别的。
 - **c**：上下文加倍，kernel 的一个程序占用的还是那么多。
 - **d**：$N = 8192$，$d = 64$ 时，分数有它的 128 倍之多。
@@ -829,7 +844,7 @@ r"""
 ## Where this stops
 
 - Attention's scores are one item of a bill. Weights, gradients, the optimizer's state, the other activations, the KV cache, a kernel's workspace and fragmentation remain.
-- A call that is not named FlashAttention may also avoid $S$, and one that is may fall back to a program that does not. Look at the backend, the conditions on shapes and dtypes, and a profiler.
+- A call that is not named FlashAttention may also avoid $S$ (`naive_attention` does), and one that is may fall back to a program that does not. Look at the backend, the conditions on shapes and dtypes, and a profiler.
 - The counted traffic is that of a plan. What caches hide, lesson 08 shows.
 - A ratio of elements or of bytes says nothing about time by itself. The limit of $d/2$ operations a byte is a ceiling, no forecast.
 - Recomputation was shown for $dQ$ on one small head; a backward kernel is another matter.
@@ -848,7 +863,7 @@ r"""
 - Two rulers, break-even, doubling: the two cells with ratios.
 - 4.29 GB and 1.1 TB: the cell after exercise 1.
 - The trap of the peak: the cell that printed the same number twice.
-- Slopes 2, below 1 and about 0: the fits to `tracemalloc`; on a GPU slopes 2 and 1, and 4 bytes a row: the tables of the card named there.
+- Slopes 2, at most 1 and about 0, and a name that misleads: the fits to `tracemalloc`; on a GPU slopes 2 and 1, and 4 bytes a row: the tables of the card named there.
 - The ceiling of 154 and 307 TFLOP/s: the cell with the bandwidth.
 - $P$ again from $L$, $D$ without $P$, the gradient: the three cells of training.
 
@@ -857,12 +872,12 @@ r"""
 **References.** T. Dao et al., *FlashAttention* (2022), section 3.1 (recomputation) and 3.2 (traffic). T. Dao, *FlashAttention-2* (2023), section 3.1: only $L$ is kept. M. Rabe and C. Staats, *Self-attention Does Not Need O(n²) Memory* (2021).
 """
 
-# %% [markdown] tags=["zh"] en="f37b2705"
+# %% [markdown] tags=["zh"] en="8e7c2709"
 r"""
 ## 本课没有证明什么
 
 - 注意力的分数只是账单上的一项。权重、梯度、优化器状态、其他激活、KV 缓存、kernel 的工作区和内存碎片都还在。
-- 名字里没有 FlashAttention 的调用，也可能不写出 $S$；名字里有的，也可能退回到别的程序。要看后端，看形状和数据类型的条件，看性能分析器。
+- 名字里没有 FlashAttention 的调用，也可能不写出 $S$（`naive_attention` 就是）；名字里有的，也可能退回到别的程序。要看后端，看形状和数据类型的条件，看性能分析器。
 - 数出来的访存量是一份计划的访存量。缓存遮住了多少，见第 08 课。
 - 元素或字节的比，单独说明不了时间。每字节 $d/2$ 次运算是上限，不是预测。
 - 重计算（recomputation）只在一个小头上对 $dQ$ 演示过；真正的反向 kernel 是另一回事。
@@ -881,7 +896,7 @@ r"""
 - 两把尺子、一样大的地方、加倍：有比值的两个单元格。
 - 4.29 GB 和 1.1 TB：练习 1 之后的单元格。
 - 峰值的陷阱：两次打印同一个数的单元格。
-- 斜率 2、小于 1 和大约 0：对 `tracemalloc` 的拟合；GPU 上斜率 2 和 1，以及每行 4 字节：注明显卡的那两张表。
+- 斜率 2、不超过 1 和大约 0，以及会误导人的名字：对 `tracemalloc` 的拟合；GPU 上斜率 2 和 1，以及每行 4 字节：注明显卡的那两张表。
 - 154 和 307 TFLOP/s 的上限：有带宽的单元格。
 - 由 $L$ 重新得到 $P$、不用 $P$ 的 $D$、梯度：讲训练的三个单元格。
 

@@ -94,6 +94,10 @@ def equal_one_layer(d, h_q, h_kv, layers):
     return 2 * d * h_kv / h_q
 
 
+def equal_two_d(d, h_q, h_kv, layers):
+    return d + d
+
+
 def equal_mha(d, h_q, h_kv, layers):
     return 2 * d * layers
 
@@ -163,6 +167,7 @@ WRONG = {
     "equal_n": {
         "v_forgotten": [equal_k_only],
         "layers_forgotten": [equal_one_layer],
+        "one_layer_equal_heads": [equal_two_d],
         "query_heads_in_the_cache": [equal_mha],
         "heads_of_s_forgotten": [equal_one_head],
         "scores_of_key_heads": [equal_swapped],

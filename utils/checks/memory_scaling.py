@@ -132,7 +132,7 @@ def equal_n() -> Exercise:
 
     return Exercise(
         cases=[
-            case(10, 15, 3, 5, 20, say(en="d = 10, 5 layers", zh="d = 10，5 层")),
+            case(10, 15, 3, 25, 100, say(en="d = 10, 25 layers", zh="d = 10，25 层")),
             case(64, 1, 1, 1, 128, say(en="one layer, one head", zh="一层，一个头")),
             case(64, 8, 8, 12, 1536, say(en="a key head for each", zh="每个 query 头各有 key 头")),
             case(128, 32, 8, 32, 2048, say(en="32 heads share 8", zh="32 个头共用 8 个 key 头")),
@@ -150,6 +150,12 @@ def equal_n() -> Exercise:
                 lambda d, h_q, h_kv, layers: 2 * h_kv * d / h_q,
                 en="this is the cache of one layer. Every layer keeps its own.",
                 zh="这只是一层的缓存。每一层都要保存自己的。",
+            ),
+            wrong(
+                "one_layer_equal_heads",
+                lambda d, h_q, h_kv, layers: 2 * d,
+                en="2d is right for one layer whose query heads all have a key head of their own. Count layers and heads.",
+                zh="2d 只适合一层、而且每个 query 头都有自己的 key 头的情形。层数和头数都要算进去。",
             ),
             wrong(
                 "query_heads_in_the_cache",
