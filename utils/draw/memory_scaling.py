@@ -150,8 +150,8 @@ def panel(axes: Axes, state: MemoryScaling, rows: list[dict], card: str) -> None
         write(axes, x, y, name, at="left")
         write(axes, x + 8, y, value, at="right", weight="bold")
         y += 1.05
-    write(axes, x, y + 0.8, f"measured on {card}:", at="left")
-    write(axes, x, y + 1.7, "16 heads, d = 64, 2 bytes", at="left")
+    write(axes, x, y + 0.8, "measured: 16 heads, d = 64, 2 bytes, on", at="left")
+    write(axes, x, y + 1.6, card, at="left")
     for number, (method, says) in enumerate((("naive", "naive"), ("this course", "kernel"))):
         colour, marker = STYLE[method]
         here = (x + 0.3, y + 2.7 + number)

@@ -22,6 +22,7 @@ from utils.draw.palette import png
 from utils.measurements import h200_forward as recorded
 from utils.sizes import score_ratio
 
+LONG = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 ENDS = list(
     itertools.product((FIRST, LAST), (8, 256), (1, 128), ("Q", "QKVO"), ("float16", "float32"))
 )
@@ -56,7 +57,7 @@ def test_default_is_where_the_card_was_measured():
     assert value_of(figure, "S") == "2.15 GB"
     assert value_of(figure, "S : Q") == "128"
     assert value_of(figure, "S = Q at") == "N = 64"
-    assert f"measured on {recorded.CARD}:" in texts(figure)
+    assert recorded.CARD in texts(figure)
     assert "naive, up to N = 16,384" in texts(figure)
 
 
@@ -106,7 +107,7 @@ def test_sizes_are_written_in_decimal_units():
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(("x", "d", "heads", "ruler", "dtype"), ENDS)
 def test_every_end_draws_inside_the_picture(x, d, heads, ruler, dtype):
-    figure = picture(MemoryScaling(x, d, heads, ruler, dtype))
+    figure = draw(MemoryScaling(x, d, heads, ruler, dtype), recorded.MEMORY, LONG)
     png(figure)  # lays the text out
     for text in figure.axes[0].texts:
         box = text.get_window_extent()
