@@ -1,0 +1,218 @@
+"""The teacher's guide: two languages of one shape, links that lead somewhere, no invented names."""
+
+import importlib.util
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from utils.checks.online_softmax import plain_softmax
+from utils.measurements import h200_forward
+from utils.states import Normalised, finish, identity, merge_normalised, unnormalise, update
+from utils.tiles import classify, tiles, visible
+from utils.traffic import materialised_bytes, v2_bytes
+
+ROOT = Path(__file__).parents[2]
+TEACH = ROOT / "docs" / "teach"
+FILES = sorted(str(path.relative_to(TEACH / "en")) for path in (TEACH / "en").rglob("*.md"))
+LESSONS = tomllib.loads((ROOT / "lessons_src/course.toml").read_text(encoding="utf-8"))["lesson"]
+SLUGS = [lesson["slug"] for lesson in LESSONS]
+LANGUAGES = ("en", "zh")
+
+
+def read(language: str, name: str) -> str:
+    return (TEACH / language / name).read_text(encoding="utf-8")
+
+
+def prose(text: str) -> str:
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def shape(text: str) -> list[str]:
+    """Return what both languages must share: headings, items, table rows, fences, in order."""
+    kinds = (r"#+(?= )", r"- (?=\S)", r"\d+\.(?= )", r"\|(?=.*\|$)", r"```\w*", r"\*\*\d[\d.]*")
+    found = [re.match("|".join(kinds), line) for line in text.splitlines()]
+    return [line[0] for line in found if line]
+
+
+def targets(text: str) -> list[str]:
+    return re.findall(r"\]\(([^)]+)\)", prose(text))
+
+
+def codes(text: str) -> list[str]:
+    return sorted(
+        re.sub(" LANGUAGE=..", "", code) for code in re.findall(r"`([^`\n]+)`", prose(text))
+    )
+
+
+def other_language(target: str) -> str:
+    return target.replace("notebooks/en/", "notebooks/zh/").replace("../zh/README", "../en/README")
+
+
+def test_both_languages_have_the_same_files():
+    chinese = sorted(str(path.relative_to(TEACH / "zh")) for path in (TEACH / "zh").rglob("*.md"))
+    assert chinese == FILES
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_both_languages_have_one_shape(name):
+    english, chinese = read("en", name), read("zh", name)
+    assert shape(chinese) == shape(english)
+    assert codes(chinese) == codes(english)
+    same = [other_language(target).split("#")[0] for target in targets(english)]
+    assert [target.split("#")[0] for target in targets(chinese)] == same
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", FILES)
+def test_every_link_leads_to_a_file_or_a_heading(language, name):
+    text, here = read(language, name), (TEACH / language / name).parent
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    anchors = {re.sub(r"[^\w-]", "", line.lower().replace(" ", "-")) for line in headings}
+    for target in targets(text):
+        path, _, anchor = target.partition("#")
+        assert not target.startswith("http") and (here / path).exists(), target
+        assert not anchor or anchor in anchors, target
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_lesson_has_a_page_that_the_index_names(language):
+    index, syllabi = read(language, "README.md"), read(language, "syllabi.md")
+    for lesson in LESSONS:
+        page = read(language, f"lessons/{lesson['slug']}.md")
+        title = f"{lesson['slug'][:2]} · {lesson['title'][language]}"
+        assert page.startswith(f"# {title}\n")
+        assert f"[{title}](lessons/{lesson['slug']}.md)" in index
+        assert lesson["slug"][:2] in syllabi
+        assert re.search(rf"\b{lesson['minutes']} (minutes|分钟)", page), lesson["minutes"]
+
+
+def wrong_answers(slug: str) -> dict:
+    path = ROOT / "tests" / "mutants" / f"{slug[3:]}.py"
+    spec = importlib.util.spec_from_file_location(f"guide_{slug}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.WRONG
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_misconceptions_are_those_that_the_checks_name(slug):
+    """Every name in the table exists, and every exercise with named mistakes has one there."""
+    table = read("en", f"lessons/{slug}.md").split("## Misconceptions")[1].split("\n## ")[0]
+    named = set(re.findall(r"`(\w+)`", table))
+    by_exercise = {name: set(keys) - {""} for name, keys in wrong_answers(slug).items()}
+    known = set().union(*by_exercise.values())
+    exercises = {name for name, keys in by_exercise.items() if keys}
+    assert named - known - set(by_exercise) - {"acc", "axis"} == set()
+    assert {name for name in exercises if not by_exercise[name] & named} == set()
+    assert len(named & known) >= min(len(known), 5)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_lecture_takes_ninety_minutes_without_a_gap(language):
+    rows = re.findall(r"^\| (\d+)–(\d+) \|", read(language, "lecture_90.md"), re.MULTILINE)
+    starts, stops = zip(*((int(a), int(b)) for a, b in rows), strict=True)
+    assert (starts[0], stops[-1]) == (0, 90) and starts[1:] == stops[:-1]
+    plan = read(language, "syllabi.md").split("\n## ")[1]
+    assert sum(map(int, re.findall(r"^\| (\d+) \|", plan, re.MULTILINE))) == 90
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_twelve_questions_of_four_options_and_a_key_for_each(language):
+    asked = re.findall(
+        r"^\*\*(\d+)\*\*.*\n\n((?:- [A-D].*\n?)+)", read(language, "concept_test.md"), re.M
+    )
+    assert [int(number) for number, _ in asked] == list(range(1, 13))
+    assert all(re.findall(r"^- (\w)", o, re.M) == list("ABCD") for _, o in asked)
+    key = re.findall(
+        r"^\| (\d+) \| ([A-D]) \| (.*) \| ([\d,、 ]+) \|$",
+        read(language, "concept_test_key.md"),
+        re.M,
+    )
+    assert [int(number) for number, *_ in key] == list(range(1, 13))
+    for _, right, reveals, _ in key:
+        assert re.findall(r"\b([A-D])[:：]", reveals) == [x for x in "ABCD" if x != right]
+    assert {right for _, right, *_ in key} == set("ABCD")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_twenty_common_questions(language):
+    numbers = re.findall(r"^\*\*(\d+) · ", read(language, "questions.md"), re.MULTILINE)
+    assert numbers == [str(n) for n in range(1, 21)]
+
+
+def exam() -> dict[str, list[str]]:
+    """Return the numbers that the marking scheme of each question must hold."""
+    s, m, l, start = [0.0, 2, 1, 3], [], [], identity(1, 1)
+    for score in s:
+        start = update(start, [[score]], [[0]])
+        m, l = [*m, f"{start.m[0]:.0f}"], [*l, f"{start.l[0]:.4f}"]
+    tops = np.maximum.accumulate(s)
+    tempting = [f"{x:.4f}" for x in np.cumsum(np.exp(np.array(s) - tops))]
+    a = Normalised(np.zeros(1), np.array([2.0]), np.ones((1, 1)))
+    b = Normalised(np.log([2.0]), np.array([2.0]), np.array([[4.0]]))
+    out, lse = finish(unnormalise(merge_normalised(a, b)))
+    values = [f"{x.l[0] * np.exp(x.m[0]):.0f}" for x in (a, b)]
+    sizes = {"b_c": 64, "e": 2}
+    by_height = [v2_bytes(4096, 4096, 128, 128, b_r=h, **sizes) for h in (64, 128)]
+    naive = materialised_bytes(4096, 4096, 128, 128, b_r=64, **sizes)
+    sign = {"full": "F", "boundary": "b", "skip": "."}
+    kinds = [" ".join(sign[classify(r, c, offset=6)] for c in tiles(10, 4)) for r in tiles(4, 2)]
+    pairs = [visible((0, 4), (0, 10), offset=delta).sum() for delta in (6, 0)]
+    return {
+        "E1": [str(len(tiles(10, 4)) * len(tiles(7, 3))), "2 × 1"],
+        "E2": [" ".join(m), " ".join(l), " ".join(tempting)],
+        "E3": [*values, f"{out[0, 0]:.4f}", f"{lse[0]:.4f}", f"{(1 + 4) / 2:.4f}"],
+        "E5": [str(x["K"] + x["V"]) for x in by_height]
+        + [
+            str(naive["S"] + naive["P"]),
+            *(str(4 * 4096**2 * 128 // (x["K"] + x["V"])) for x in by_height),
+        ],  # fmt: skip
+        "E6": [*kinds, *map(str, pairs)],
+    }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_exam_has_sixty_points_and_right_numbers(language):
+    questions, marking = read(language, "exam.md"), read(language, "exam_marking.md")
+    for text in (questions, marking):
+        heads = re.findall(r"^## (E\d) · .*[（(](\d+)[）)]$", text, re.MULTILINE)
+        assert heads == [(f"E{n}", "10") for n in range(1, 7)]
+    parts = questions.split("\n## ")[1:]
+    for part in parts:
+        points = re.findall(r"^- \(\w\).*[（(](\d+)[）)]$", part, re.MULTILINE)
+        assert sum(map(int, points)) == 10, part
+    answers = {part[:2]: part for part in marking.split("\n## ")[1:]}
+    for question, numbers in exam().items():
+        missing = [number for number in numbers if f"`{number}`" not in answers[question]]
+        assert missing == [], question
+
+
+FIGURE = re.compile(r"(?<![\d.,])(?:\d+(?:,\d{3})+|\d+\.\d+)")
+
+
+def notebook_texts() -> str:
+    folders = [ROOT / "notebooks" / "en" / "solutions", ROOT / "lessons_src"]
+    return "".join(p.read_text(encoding="utf-8") for f in folders for p in sorted(f.iterdir()) if p.is_file())  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_figure_of_the_guide_is_invented(language):
+    """Figures with a decimal point or in the thousands: a lesson prints them, or a test knows them."""
+    memory = [f"{row['bytes']:,}" for row in h200_forward.MEMORY]
+    by_hand = [f"{x:.3f}" for x in np.cumsum(np.exp([1, 2, 3, 5]))]  # the board of lesson 04
+    weights = [f"{x:.4f}" for x in plain_softmax(np.array([1, 2, 3, 5]))]  # of lesson 03; e⁻¹
+    known = {
+        *FIGURE.findall(notebook_texts()),
+        *memory,
+        *by_hand,
+        *weights,
+        "0.3679",
+        f"{2 * 1024**2:,}",
+    }
+    for name in FILES:
+        if not name.startswith(("sheets", "exam", "running")):  # computed in other tests, measured
+            text = re.sub(r"\b0\d\.\d+", "", read(language, name))  # names of questions
+            assert [x for x in FIGURE.findall(text) if x not in known] == [], name
