@@ -212,7 +212,8 @@ def test_no_figure_of_the_guide_is_invented(language):
         "0.3679",
         f"{2 * 1024**2:,}",
     }
-    for name in FILES:
+    planned = {name for name in FILES if "lessons/" in name and name[8:-3] not in SLUGS}
+    for name in set(FILES) - planned:
         if not name.startswith(("sheets", "exam", "running")):  # computed in other tests, measured
             text = re.sub(r"\b0\d\.\d+", "", read(language, name))  # names of questions
             assert [x for x in FIGURE.findall(text) if x not in known] == [], name
