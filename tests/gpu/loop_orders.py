@@ -127,12 +127,14 @@ def profile(point: tuple, seconds: float) -> str:
 
 
 def read_counters(text: str) -> dict:
-    """Return {kernel: {counter: bytes}} from the table, which follows ncu's own messages."""
+    """Return {kernel: {counter: bytes}} from the table, which stands among ncu's own messages."""
     counted = {}
-    for row in csv.DictReader(io.StringIO(text[text.find('"ID"') :])):
-        name, factor = row["Metric Name"], COUNTERS[row["Metric Name"]]
-        value = float(row["Metric Value"].replace(",", ""))
-        counted.setdefault(row["Kernel Name"], {})[name] = round(value * factor)
+    for row in csv.DictReader(io.StringIO(text[max(0, text.find('"ID"')) :])):
+        if factor := COUNTERS.get(row.get("Metric Name")):
+            value = float(row["Metric Value"].replace(",", ""))
+            counted.setdefault(row["Kernel Name"], {})[row["Metric Name"]] = round(value * factor)
+    if set(counted) != {f"{order}_kernel" for order in ORDERS}:
+        raise RuntimeError(f"kernels found: {list(counted)}; Nsight Compute said: {text[-500:]}")
     return counted
 
 
@@ -170,7 +172,7 @@ def measure_bytes(values: dict, path: Path, stop: float) -> None:
         left = stop - time.monotonic()
         try:
             rows = weigh_point(point, left) if left > 5 else []
-        except (RuntimeError, KeyError) as error:
+        except (RuntimeError, KeyError, ValueError) as error:
             print(f"{point}: no bytes counted: {error!r}", flush=True)
             continue
         values["BYTES"] += rows

@@ -95,9 +95,10 @@ def v1_kernel(
 ):  # fmt: skip
     """One head. Its state lives in global memory: m, l (N_q,) and acc (N_q, D), all float32.
 
-    A row of the state is stored by some threads of the program and loaded by others: Triton deals
-    elements out to threads, for a load otherwise than for a store. Threads do not wait for each
-    other by themselves. The barrier makes them, so that every visit finds what the last one stored.
+    A program is many threads, and Triton decides which of them loads or stores an element: one
+    thread may load what another has stored, and several may load the same m and ℓ. Threads do not
+    wait for each other by themselves. A barrier makes them: no visit loads a row before it is
+    stored, and none stores a row while another thread has yet to load it.
     """
     head = tl.program_id(0).to(tl.int64)
     q, k, v, out = q + head * n_q * D, k + head * n_k * D, v + head * n_k * D, out + head * n_q * D
@@ -113,7 +114,7 @@ def v1_kernel(
             tl.debug_barrier()
             q_tile = load_tile(q, r0, n_q, B_R, D)
             m_i, l_i, acc_i = load_state(m, l, acc, r0, n_q, B_R, D)
-            tl.debug_barrier()  # no row is stored before all threads have loaded it
+            tl.debug_barrier()
             m_i, l_i, acc_i = visit(
                 q_tile, k_tile, v_tile, m_i, l_i, acc_i, r0, c0, n_q, n_k, scale_log2,
                 CAUSAL, B_R, B_C,

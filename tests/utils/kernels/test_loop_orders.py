@@ -11,8 +11,10 @@ import torch
 from tests.utils.kernels.conftest import GPU
 from tests.utils.kernels.reference import PLACE, assert_right, random_qkv
 from utils import attention
+from utils.device import interpreter_is_on
 from utils.kernels import loop_orders
 from utils.kernels.loop_orders import ORDERS, loop_order_attention
+from utils.traffic import v1_bytes, v2_bytes
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 SMALL = {"b_r": 32, "b_c": 16}
@@ -101,6 +103,37 @@ def test_causal_tiles_that_are_hidden_are_not_visited(order):
     v[:, :, 32:] = float("nan")  # 0 · NaN is NaN: it shows wherever a tile is visited
     out = in_order(order)(q, k, v, causal=True)
     assert out[:, :, :32].isfinite().all() and out[:, :, 32:].isnan().all()
+
+
+@pytest.mark.skipif(not interpreter_is_on(), reason="only the interpreter can be watched")
+@pytest.mark.parametrize("n_q, n_k", [(64, 64), (70, 53), (80, 3)])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_bytes_are_those_of_the_closed_form(order, causal, n_q, n_k, monkeypatch):
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    addresses = []
+    for name in ("create_masked_load", "create_masked_store"):
+        plain = getattr(InterpreterBuilder, name)
+
+        def watched(self, pointers, *others, name=name, plain=plain):
+            mask = others["store" in name]  # a store's value comes before its mask
+            size = pointers.get_element_ty().primitive_bitwidth // 8
+            addresses.extend((at, size) for at in pointers.data[mask.data].ravel().tolist())
+            return plain(self, pointers, *others)
+
+        monkeypatch.setattr(InterpreterBuilder, name, watched)
+    tensors = random_qkv((1, 1, 1, n_q, n_k, 16))
+    out, lse = in_order(order)(*tensors, causal=causal, return_lse=True)
+    counted = dict.fromkeys((*"QKVOL", "state"), 0)
+    for at, size in addresses:
+        places = zip("QKVOL", (*tensors, out, lse), strict=True)
+        inside = (x for x, y in places if 0 <= at - y.data_ptr() < y.nbytes)
+        counted[next(inside, "state")] += size
+    closed_form = v1_bytes if order == "v1" else v2_bytes
+    expected = closed_form(n_q, n_k, 16, 16, **SMALL, causal=causal)
+    expected["state"] = sum(expected.pop(name, 0) for name in ("m", "l", "acc"))
+    assert counted == expected
 
 
 @pytest.mark.parametrize("causal", [False, True])
