@@ -3,6 +3,8 @@
 PYTHON ?= python3
 LANGUAGE := en
 LESSON ?=
+VARIANT ?=
+COURSE_DIR ?= dist/assignments/$(LANGUAGE)$(if $(VARIANT),-$(VARIANT))
 # A CPU build of torch: make env TORCH_INDEX=<the address that pytorch.org's selector shows for CPU>
 TORCH_INDEX ?=
 
@@ -11,7 +13,7 @@ COLAB := .venv-colab
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: env lab test test-all notebooks stamp colab gpu help
+.PHONY: env lab test test-all notebooks stamp colab assignment grade gpu help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -56,6 +58,16 @@ stamp: env  ## mark the translation of LESSON as read against its English
 
 colab: env  ## write every lesson as a single file that runs alone, into dist/colab/
 	$(BIN)/python -m authoring colab $(LESSON)
+
+assignment: env  ## nbgrader source and release of LESSON in LANGUAGE below COURSE_DIR (VARIANT=2027a: other numbers and order)
+	@test -n "$(LESSON)" || { echo "name one: make assignment LESSON=04_online_softmax"; exit 1; }
+	$(BIN)/python -m authoring assignment $(LESSON) --language $(LANGUAGE) --variant "$(VARIANT)" --into "$(COURSE_DIR)"
+
+grade: env  ## grade what lies in COURSE_DIR/submitted/STUDENT/LESSON: autograded, feedback, grades.csv
+	@test -n "$(LESSON)" || { echo "name one: make grade LESSON=04_online_softmax"; exit 1; }
+	cd "$(COURSE_DIR)" && PYTHONUTF8=1 nbgrader autograde $(LESSON)
+	cd "$(COURSE_DIR)" && PYTHONUTF8=1 nbgrader generate_feedback $(LESSON) --force
+	cd "$(COURSE_DIR)" && PYTHONUTF8=1 nbgrader export --to grades.csv
 
 gpu: env  ## on a machine with an NVIDIA GPU: test the kernels, time them, count their bytes, into dist/gpu/
 	$(BIN)/python tests/gpu/measure.py dist/gpu

@@ -1,10 +1,11 @@
-"""python -m authoring build | stamp | colab: see CONTRIBUTING.md."""
+"""python -m authoring build | stamp | colab | assignment: see CONTRIBUTING.md."""
 
 import argparse
 import os
 import sys
 from pathlib import Path
 
+from authoring.assignment import build_assignment
 from authoring.build import Plan, build, build_colab
 from authoring.course import LANGUAGES, read_course
 from authoring.errors import SourceError
@@ -18,6 +19,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "stamp":
             _stamp(root, options)
+        elif options.command == "assignment":
+            slug, language, into = options.lesson, options.language, options.into
+            build_assignment(root, slug, language, options.variant, into, _say(root))
         else:
             languages = (options.language,) if options.language else LANGUAGES
             step = build if options.command == "build" else build_colab
@@ -69,7 +73,15 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--language", choices=LANGUAGES)
         if name == "build":
             command.add_argument("--no-execute", action="store_true", help="run no notebook")
+    _add_assignment(commands.add_parser("assignment", help="write an nbgrader course folder"))
     return parser
+
+
+def _add_assignment(command: argparse.ArgumentParser) -> None:
+    command.add_argument("lesson", help="such as 04_online_softmax")
+    command.add_argument("--language", choices=LANGUAGES, default="en")
+    command.add_argument("--variant", default="", help="a name from which exercises draw")
+    command.add_argument("--into", type=Path, help="the course folder (dist/assignments/LANGUAGE)")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Plan:
 
 def build(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None:
     """Write the notebooks of a plan; raise an ExceptionGroup of SourceErrors, and write none."""
-    course, ready = _prepare(root, plan)
+    course, ready = prepare(root, plan)
     planned = [
         (lesson, cells, path, nb)
         for lesson, cells in ready
@@ -46,11 +46,11 @@ def build(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None
 
 def build_colab(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None:
     """Write learner's notebooks that hold all their files into dist/colab."""
-    course, ready = _prepare(root, plan)
+    course, ready = prepare(root, plan)
     texts = {}
     for lesson, cells in ready:
         for language in plan.languages:
-            nb = _notebook(course, lesson, cells, language, "learner", alone=True)
+            nb = notebook(course, lesson, cells, language, "learner", alone=True)
             texts[root / "dist" / "colab" / language / f"{lesson.slug}.ipynb"] = canonical(nb)
     write_all(texts, report)
 
@@ -62,7 +62,7 @@ def notebooks(
     for language in languages:
         for kind in EDITIONS:
             folder = course.root / "notebooks" / language / FOLDERS[kind]
-            nb = _notebook(course, lesson, cells, language, kind, alone=lesson.device != "cpu")
+            nb = notebook(course, lesson, cells, language, kind, alone=lesson.device != "cpu")
             yield folder / f"{lesson.slug}.ipynb", nb
 
 
@@ -98,7 +98,7 @@ def load(root: Path, lesson: Lesson) -> list[Cell]:
     return fill(root, cells)
 
 
-def _prepare(root: Path, plan: Plan) -> tuple[Course, list[tuple[Lesson, list[Cell]]]]:
+def prepare(root: Path, plan: Plan) -> tuple[Course, list[tuple[Lesson, list[Cell]]]]:
     """Read and lint all lessons before anything is executed or written."""
     course, glossary = read_course(root), read_glossary(root)
     ready = [(lesson, load(root, lesson)) for lesson in course.pick(plan.slugs)]
@@ -108,14 +108,22 @@ def _prepare(root: Path, plan: Plan) -> tuple[Course, list[tuple[Lesson, list[Ce
     return course, ready
 
 
-def _notebook(
-    course: Course, lesson: Lesson, cells: list[Cell], language: str, kind: str, *, alone: bool
+def notebook(
+    course: Course,
+    lesson: Lesson,
+    cells: list[Cell],
+    language: str,
+    kind: str,
+    *,
+    alone: bool,
+    variant: str | None = None,
 ) -> NotebookNode:
+    """Return one notebook; alone: it holds its files; variant: it is an assignment's source."""
     files = files_of(course, lesson, cells)
     whole = assemble(lesson, cells)
     nb = edition(whole, language, kind)
     check_syntax(nb, cells, [cell.id for cell in whole.cells])
-    add_setup(nb, course, lesson, language, files if alone else {})
+    add_setup(nb, course, lesson, language, files if alone else {}, variant)
     nb.metadata["course"] = {"edition": kind, "language": language, "lesson": lesson.slug}
     return nb
 

@@ -29,13 +29,14 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Course:
-    """The whole course; repository is "owner/name" on GitHub, or empty."""
+    """The whole course; repository is "owner/name" on GitHub, or empty; overlay is a folder."""
 
     root: Path
     name: dict[str, str]
     licence: dict[str, str]
     repository: str
     lessons: tuple[Lesson, ...]
+    overlay: str = ""
 
     def links(self, slugs: tuple[str, ...], language: str) -> list[str]:
         """Return links to these lessons."""
@@ -70,7 +71,8 @@ def read_course(root: Path) -> Course:
             raise SourceError(path, 1, f"the key {key!r} is missing")
     lessons = tuple(_lesson(root, entry) for entry in data.get("lesson", []))
     _check_order(root, lessons)
-    return Course(root, data["name"], data["licence"], data["repository"], lessons)
+    overlay = data.get("overlay", "")
+    return Course(root, data["name"], data["licence"], data["repository"], lessons, overlay)
 
 
 def _lesson(root: Path, entry: dict) -> Lesson:

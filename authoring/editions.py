@@ -16,6 +16,7 @@ from authoring.read import Cell
 
 EDITIONS = ("learner", "solution")
 STUB = "...  # your turn"
+ANSWER = {"en": "*Write your answer here.*", "zh": "*把你的答案写在这里。*"}
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -37,9 +38,14 @@ def assemble(lesson: Lesson, cells: list[Cell]) -> NotebookNode:
 
 
 def edition(whole: NotebookNode, language: str, kind: str) -> NotebookNode:
-    """Return one language of the learner's or the solution edition; whole is left alone."""
+    """Return one language of the learner's, the solution or the assignment's source edition.
+
+    The last has the learner's cells with all answers in them, for nbgrader to take out.
+    whole is left alone.
+    """
     nb = copy.deepcopy(whole)
-    unwanted = {tag for tag in (*LANGUAGES, *EDITIONS) if tag not in (language, kind)}
+    kept = (language, "solution" if kind == "solution" else "learner")
+    unwanted = {tag for tag in (*LANGUAGES, *EDITIONS) if tag not in kept}
     steps = [TagRemovePreprocessor(remove_cell_tags=unwanted)]
     if kind == "learner":
         steps.append(
@@ -47,18 +53,21 @@ def edition(whole: NotebookNode, language: str, kind: str) -> NotebookNode:
                 code_stub={"python": STUB},
                 begin_solution_delimeter="### BEGIN SOLUTION",
                 end_solution_delimeter="### END SOLUTION",
+                text_stub=ANSWER[language],
             )
         )
-    steps.append(
-        ClearHiddenTests(
-            begin_test_delimeter="### BEGIN HIDDEN TESTS",
-            end_test_delimeter="### END HIDDEN TESTS",
+    if kind != "assignment":
+        steps.append(
+            ClearHiddenTests(
+                begin_test_delimeter="### BEGIN HIDDEN TESTS",
+                end_test_delimeter="### END HIDDEN TESTS",
+            )
         )
-    )
     for step in steps:
         nb, _ = step.preprocess(nb, {})
     for cell in nb.cells:
-        cell.source = "\n".join(t for t in cell.source.split("\n") if t.strip() not in MARKS)
+        if kind != "assignment":
+            cell.source = "\n".join(t for t in cell.source.split("\n") if t.strip() not in MARKS)
         if not set(cell.metadata.get("tags", ())) - TAGS:
             cell.metadata.pop("tags", None)
     return nb
@@ -86,16 +95,17 @@ def plain_python(source: str) -> str:
 
 
 def _nbgrader(lesson: Lesson, cell: Cell) -> dict:
-    name = cell.keys.get("exercise") or cell.keys.get("check")
-    if name is None:
+    keys = [key for key in ("exercise", "check", "written") if key in cell.keys]
+    if not keys:
         return {}
-    graded = "check" in cell.keys
+    (key,) = keys
     metadata = {
-        "grade": graded,
-        "grade_id": f"{lesson.slug}-{name}" + ("-check" if graded else ""),
-        "locked": graded,
+        "grade": key != "exercise",
+        "grade_id": f"{lesson.slug}-{cell.keys[key]}" + ("-check" if key == "check" else ""),
+        "locked": key == "check",
         "schema_version": 3,
-        "solution": not graded,
+        "solution": key != "check",
         "task": False,
     }
-    return {"nbgrader": metadata | ({"points": cell.keys["points"]} if graded else {})}
+    points = {} if key == "exercise" else {"points": cell.keys["points"]}
+    return {"nbgrader": metadata | points}

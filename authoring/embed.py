@@ -38,21 +38,36 @@ def closure(root: Path, cells: list[Cell], also: tuple[str, ...] = ()) -> dict[s
 
 
 def add_setup(
-    nb: NotebookNode, course: Course, lesson: Lesson, language: str, files: dict[str, str]
+    nb: NotebookNode,
+    course: Course,
+    lesson: Lesson,
+    language: str,
+    files: dict[str, str],
+    variant: str | None = None,
 ) -> None:
     """Put notice and set-up cell after the title, and the way on at the end.
 
-    files is empty when the notebook holds none.
+    files is empty when the notebook holds none. With a variant, be it "", the notebook is an
+    assignment: its set-up is locked, and it links to no other lesson.
     """
     folder = f"flashattention_course_{fingerprint(files)[:10]}" if files else ""
-    code = setup_code(lesson, language, folder, files)
+    code = setup_code(lesson, language, folder, files, variant)
     ast.parse(code)
     metadata = {"cellView": "form", "jupyter": {"source_hidden": True}, "tags": ["hide-input"]}
+    if variant is not None:
+        metadata["nbgrader"] = {
+            "grade": False,
+            "grade_id": f"{lesson.slug}-set-up",
+            "locked": True,
+            "schema_version": 3,
+            "solution": False,
+            "task": False,
+        }
     nb.cells[1:1] = [
-        v4.new_markdown_cell(notice(course, lesson, language, folder), id="notice"),
+        v4.new_markdown_cell(notice(course, lesson, language, folder, variant), id="notice"),
         v4.new_code_cell(code, id="set-up", metadata=metadata),
     ]
-    if following := course.after(lesson):
+    if variant is None and (following := course.after(lesson)):
         way_on = NEXT[language].format(following.link(language))
         nb.cells.append(v4.new_markdown_cell(way_on, id="next"))
 

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 
 from authoring.read import Cell
 
-KEYS = {"markdown": {"tags", "en"}, "code": {"tags", "exercise", "check", "points", "source"}}
+KEYS = {
+    "markdown": {"tags", "en", "written", "points"},
+    "code": {"tags", "exercise", "check", "points", "source"},
+}
 TAGS = {"en", "zh", "solution", "learner"}
 MARKS = {
     f"### {edge} {what}": (edge, what)
@@ -20,7 +23,7 @@ def check_form(cells: list[Cell]) -> None:
     for cell in cells:
         _check_header(cell)
         _check_marks(cell)
-    list(pairs(cells))
+    _check_written([cell for cell, _ in pairs(cells)])
     _check_exercises(cells)
 
 
@@ -32,6 +35,8 @@ def pairs(cells: list[Cell]) -> Iterator[tuple[Cell, Cell]]:
                 raise cell.error("untranslated: no Chinese cell follows this English cell")
             if cell.tags - {"en"} != after.tags - {"zh"}:
                 raise after.error("the tags of this Chinese cell differ from the English cell's")
+            if any(cell.keys.get(key) != after.keys.get(key) for key in ("written", "points")):
+                raise after.error("written=… and points=… differ from the English cell's")
             yield cell, after
         elif after is not None and after.language == "zh":
             raise after.error("this Chinese cell does not follow an English cell")
@@ -77,6 +82,10 @@ def _check_exercises(cells: list[Cell]) -> None:
     seen = {"exercise": {}, "check": {}}
     for cell in cells:
         for key in seen.keys() & cell.keys.keys():
+            if cell.tags or len(cell.keys) != (2 if key == "check" else 1):
+                raise cell.error(
+                    f"a cell with {key}=… has no tags, and points only if it is a check"
+                )
             _check_graded(cell, key)
             if cell.keys[key] in seen[key]:
                 raise cell.error(f"a second {key}={cell.keys[key]!r}")
@@ -90,11 +99,30 @@ def _check_exercises(cells: list[Cell]) -> None:
             raise cell.error(f"exercise {name!r} has no check cell")
 
 
+def _check_written(english: list[Cell]) -> None:
+    """A written answer is marked by hand: it has points and a table that says what earns them."""
+    seen = set()
+    for cell in english:
+        if "points" in cell.keys and "written" not in cell.keys:
+            raise cell.error("a Markdown cell has points only with written=…")
+        if "written" not in cell.keys:
+            continue
+        _check_graded(cell, "written")
+        levels = [int(n) for n in re.findall(r"^\| (\d+) \|", cell.text, re.MULTILINE)]
+        falling = levels == sorted(set(levels), reverse=True)
+        if not (3 <= len(levels) <= 4 and falling and levels[0] == cell.keys["points"]):
+            raise cell.error(
+                "a written answer needs a table of 3 or 4 levels, `| 4 | what earns it |`,"
+                f" falling from points={cell.keys['points']}; found {levels}"
+            )
+        if cell.keys["written"] in seen:
+            raise cell.error(f"a second written={cell.keys['written']!r}")
+        seen.add(cell.keys["written"])
+
+
 def _check_graded(cell: Cell, key: str) -> None:
     points = cell.keys.get("points")
-    if cell.tags or len(cell.keys) != (2 if key == "check" else 1):
-        raise cell.error(f"a cell with {key}=… has no tags, and points only if it is a check")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", str(cell.keys[key])):
         raise cell.error(f"{key}={cell.keys[key]!r} is not a lower-case name")
-    if key == "check" and (not isinstance(points, int) or points < 1):
+    if key != "exercise" and (not isinstance(points, int) or points < 1):
         raise cell.error(f"points={points!r} is not a whole number above 0")

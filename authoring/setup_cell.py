@@ -35,6 +35,14 @@ WRITES = {
     "zh": "这个 notebook 也带着这些文件：如果找不到课程的文件夹，它就把它们写到自己旁边的 `{}/`，"
     "不写到别处。它不下载也不安装任何东西。{}：{}",
 }
+HAND_IN = {
+    "en": "This notebook is an assignment. It holds the course's files and writes them beside itself,"
+    " into `{}/` and nowhere else. It downloads and installs nothing. Write where it says so, keep"
+    " the name of the file, save it after a run from top to bottom, and hand in this one file."
+    " {}: {}",
+    "zh": "这个 notebook 是一份作业。它带着课程的文件，并把它们写到自己旁边的 `{}/`，不写到别处。它不下载"
+    "也不安装任何东西。请在标明的地方作答，不要改文件名；从头到尾运行一遍后保存，只交这一个文件。{}：{}",
+}
 CODE = '''#@title {title}
 import importlib
 import os
@@ -43,7 +51,7 @@ from pathlib import Path
 
 os.environ["COURSE_LANGUAGE"] = "{language}"
 os.environ["COURSE_LESSON"] = "{slug}"
-
+{variant}
 
 def _find_course():
     for folder in (Path.cwd(), *Path.cwd().parents):
@@ -92,7 +100,7 @@ def _write_course(folder, files):
 
 _files = {{}}
 {files}
-_use(_find_course() or _write_course(Path.cwd() / "{folder}", _files))
+_use({found}_write_course(Path.cwd() / "{folder}", _files))
 '''
 CHOOSE = """
 from utils.device import choose_triton_mode
@@ -101,17 +109,20 @@ choose_triton_mode()
 """
 
 
-def notice(course: Course, lesson: Lesson, language: str, folder: str) -> str:
+def notice(
+    course: Course, lesson: Lesson, language: str, folder: str, variant: str | None = None
+) -> str:
     """Return the Markdown above the set-up cell; folder is "" when it holds no files."""
     facts = [MINUTES[language].format(lesson.minutes), DEVICE[language][lesson.device]]
-    if lesson.needs:
+    if lesson.needs and variant is None:
         text, comma = NEEDS[language]
         facts.append(text.format(comma.join(course.links(lesson.needs, language))))
     paragraphs = [" · ".join(facts), RUN_FIRST[language]]
     if folder:
         name, licence = course.name[language], course.licence[language]
-        paragraphs.append(WRITES[language].format(folder, name, licence))
-    if folder and course.repository and lesson.device != "cpu":
+        says = WRITES if variant is None else HAND_IN
+        paragraphs.append(says[language].format(folder, name, licence))
+    if folder and course.repository and lesson.device != "cpu" and variant is None:
         paragraphs.insert(0, _badge(course, lesson, language))
     return "\n\n".join(paragraphs)
 
@@ -122,12 +133,24 @@ def _badge(course: Course, lesson: Lesson, language: str) -> str:
     return f"[![Open in Colab]({site}/assets/colab-badge.svg)]({site}/{page})"
 
 
-def setup_code(lesson: Lesson, language: str, folder: str, files: dict[str, str]) -> str:
-    """Return the first code cell; with files it can stand alone in an empty folder."""
-    code = CODE.format(title=TITLE[language], language=language, slug=lesson.slug)
+def setup_code(
+    lesson: Lesson, language: str, folder: str, files: dict[str, str], variant: str | None = None
+) -> str:
+    """Return the first code cell; with files it can stand alone in an empty folder.
+
+    An assignment (one with a variant, be it "") takes its own files, whatever lies around.
+    """
+    code = CODE.format(
+        title=TITLE[language],
+        language=language,
+        slug=lesson.slug,
+        variant="" if variant is None else f'os.environ["COURSE_VARIANT"] = "{variant}"\n',
+    )
     if files:
         held = "\n".join(f'_files["{name}"] = {literal(text)}' for name, text in files.items())
-        code += WRITE.format(foreign=repr(FOREIGN[language]), files=held, folder=folder)
+        found = "_find_course() or " if variant is None else ""
+        foreign = repr(FOREIGN[language])
+        code += WRITE.format(foreign=foreign, files=held, folder=folder, found=found)
     else:
         code += FIND.format(not_found=repr(NOT_FOUND[language]))
     if lesson.device != "cpu":

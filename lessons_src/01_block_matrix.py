@@ -494,18 +494,18 @@ Go back to the cell that printed NaN, and to the one that compared two orders of
 
 <details><summary>Hint 2</summary>
 
-For d: which entries does the denominator of a softmax add up? Are they all in one tile?
+For **d**: which entries does the denominator of a softmax add up? Are they all in one tile?
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-Count for e: how many elements has $S$, how many products has each, before and after cutting?
+Count for **e**: how many elements has $S$, how many products has each, before and after cutting?
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="26f6ea36"
+# %% [markdown] tags=["zh"] en="c2f2f28f"
 r"""
 所以有两种切法。切 $Q$、$K$ 的*行*，得到的是算完的 tile，拼在一起即可；切*求和*的那个轴，得到的是部分和，必须相加。本课程让 $d$ 保持完整，不过硬件仍可能在一条指令内部把它切开。
 
@@ -525,13 +525,13 @@ r"""
 
 <details><summary>提示 2</summary>
 
-看 d：softmax 的分母加的是哪些元素？它们都在同一个 tile 里吗？
+看 **d**：softmax 的分母加的是哪些元素？它们都在同一个 tile 里吗？
 
 </details>
 
 <details><summary>提示 3</summary>
 
-看 e：数一数，切之前和切之后，$S$ 各有多少个元素，每个元素有多少个乘积？
+看 **e**：数一数，切之前和切之后，$S$ 各有多少个元素，每个元素有多少个乘积？
 
 </details>
 """

@@ -703,24 +703,24 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For b and c, go back to the two formulas. Which of their terms contain $N_k$, and which $B_r$?
+For **b** and **c**, go back to the two formulas. Which of their terms contain $N_k$, and which $B_r$?
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For d: exercise 3.
+For **d**: exercise 3.
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e: which cell measured a time?
+For **e**: which cell measured a time?
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="d2a8875b"
+# %% [markdown] tags=["zh"] en="90ea293e"
 r"""
 **4 · 判断正误**（2 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -732,19 +732,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-看 b 和 c：回到那两个公式。哪几项里有 $N_k$，哪几项里有 $B_r$？
+看 **b** 和 **c**：回到那两个公式。哪几项里有 $N_k$，哪几项里有 $B_r$？
 
 </details>
 
 <details><summary>提示 2</summary>
 
-看 d：练习 3。
+看 **d**：练习 3。
 
 </details>
 
 <details><summary>提示 3</summary>
 
-看 e：哪个单元格测过时间？
+看 **e**：哪个单元格测过时间？
 
 </details>
 """

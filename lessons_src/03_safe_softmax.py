@@ -641,7 +641,7 @@ print(f"sum  {l:.4f}")
 
 # %% [markdown] tags=["en"]
 r"""
-Replace each `...` by `True` or `False`. The first three ask what still *holds* in the example with the slip.
+Replace each `...` by `True` or `False`. **a**, **b** and **c** ask what still *holds* in the example with the slip.
 
 - **a**: The weights are positive and sum to 1.
 - **b**: No exponent is above 0, and the largest is 0.
@@ -652,26 +652,26 @@ Replace each `...` by `True` or `False`. The first three ask what still *holds* 
 
 <details><summary>Hint 1</summary>
 
-For a to c: compare the printed numbers with the section on the maximum.
+For **a**, **b** and **c**: compare the printed numbers with the section on the maximum.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For d: which values of $z$ does the proof allow? For f: what is every weight divided by?
+For **d**: which values of $z$ does the proof allow? For **f**: what is every weight divided by?
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e: go back to the three failures. One of them printed neither NaN nor inf among its weights.
+For **e**: go back to the three failures. One of them printed neither NaN nor inf among its weights.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="25ee77e1"
+# %% [markdown] tags=["zh"] en="e31ec1ef"
 r"""
-把每个 `...` 换成 `True` 或 `False`。前三条问的是：在有笔误的例题里，什么*仍然成立*。
+把每个 `...` 换成 `True` 或 `False`。**a**、**b** 和 **c** 问的是：在有笔误的例题里，什么*仍然成立*。
 
 - **a**：权重都是正数，和为 1。
 - **b**：没有指数大于 0，最大的指数是 0。
@@ -682,19 +682,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-看 a 到 c：把打印出来的数与讲最大值的那一节对照。
+看 **a**、**b** 和 **c**：把打印出来的数与讲最大值的那一节对照。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-看 d：证明允许 $z$ 取哪些值？看 f：每个权重都要除以什么？
+看 **d**：证明允许 $z$ 取哪些值？看 **f**：每个权重都要除以什么？
 
 </details>
 
 <details><summary>提示 3</summary>
 
-看 e：回到三种失败。其中一种的权重里，既没有 NaN，也没有 inf。
+看 **e**：回到三种失败。其中一种的权重里，既没有 NaN，也没有 inf。
 
 </details>
 """

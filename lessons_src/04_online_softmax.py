@@ -775,24 +775,24 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a: look at the last two columns that the cell with `update` printed. For b: what is $\alpha$ then?
+For **a**: look at the last two columns that the cell with `update` printed. For **b**: what is $\alpha$ then?
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For c: compare the readers $(2, 1.37)$ and $(5, 1.14)$ of the row 1, 2, 3, 5. For d: which $\ell$ does a weight need?
+For **c**: compare the readers $(2, 1.37)$ and $(5, 1.14)$ of the row 1, 2, 3, 5. For **d**: which $\ell$ does a weight need?
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e: what is special about a maximum as the constant, in algebra, and in floats? For f: what was counted, and what was not?
+For **e**: what is special about a maximum as the constant, in algebra, and in floats? For **f**: what was counted, and what was not?
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="0e7c6919"
+# %% [markdown] tags=["zh"] en="573afabc"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -805,19 +805,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-看 a：定义 `update` 的单元格打印的最后两列。看 b：这时 $\alpha$ 是多少？
+看 **a**：定义 `update` 的单元格打印的最后两列。看 **b**：这时 $\alpha$ 是多少？
 
 </details>
 
 <details><summary>提示 2</summary>
 
-看 c：对 1、2、3、5 这一行，比较 $(2, 1.37)$ 和 $(5, 1.14)$ 这两个人。看 d：算权重要用哪个 $\ell$？
+看 **c**：对 1、2、3、5 这一行，比较 $(2, 1.37)$ 和 $(5, 1.14)$ 这两个人。看 **d**：算权重要用哪个 $\ell$？
 
 </details>
 
 <details><summary>提示 3</summary>
 
-看 e：把最大值当作要减的常数，在代数上有什么特别？在浮点运算中呢？看 f：数的是什么，没有数的是什么？
+看 **e**：把最大值当作要减的常数，在代数上有什么特别？在浮点运算中呢？看 **f**：数的是什么，没有数的是什么？
 
 </details>
 """
@@ -830,6 +830,48 @@ answers = {"a": False, "b": True, "c": False, "d": False, "e": True, "f": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en"]
+r"""
+**6 · Write the proof** (8 minutes). The proof above reads one score at a time, `update_tile` a whole tile. Let $T_t$ be the keys of the first $t$ tiles. Prove by induction over $t$: after $t$ tiles, $m_t$ is the largest score of the keys in $T_t$, and $\ell_t = \sum_{c \in T_t} e^{x_c - m_t}$; as long as every score is masked, $m_t = -\infty$ and $\ell_t = 0$. Write the start, the step, and the case that everything is still masked. No program reads this answer: compare it with the one in the solution edition, or let somebody mark it.
+"""
+
+# %% [markdown] tags=["zh"] en="21226018"
+r"""
+**6 · 写出证明**（8 分钟）。前面的证明每次读一个分数，`update_tile` 每次读一整个 tile。设 $T_t$ 是前 $t$ 个 tile 里的 key。对 $t$ 用归纳法证明：读完 $t$ 个 tile 后，$m_t$ 是 $T_t$ 里各个 key 的最大分数，而且 $\ell_t = \sum_{c \in T_t} e^{x_c - m_t}$；如果到目前为止所有分数都被掩码，则 $m_t = -\infty$，$\ell_t = 0$。请写出起点、递推，以及到目前为止全部被掩码的情形。没有程序来读这个答案：请与答案版对照，或者请人评分。
+"""
+
+# %% [markdown] tags=["en"] written="induction" points=4
+r"""
+**A model answer.** Let $M$ be the largest score of tile $t$.
+
+- *Start.* No key is read, $m_0 = -\infty$ and $\ell_0 = 0$, as claimed for no visible score.
+- *Step.* Let the claim hold for $t - 1$. The largest score of $T_t$ is the larger of $m_{t-1}$ and $M$, and that is the $m_t$ of the update. Let it be finite. The update returns $\ell_t = e^{m_{t-1} - m_t}\,\ell_{t-1} + \sum_{c \in \text{tile}} e^{x_c - m_t}$. If $m_{t-1}$ is finite, the one factor turns each old term $e^{x_c - m_{t-1}}$ into $e^{x_c - m_t}$, so the first part is the sum over $T_{t-1}$. If $m_{t-1} = -\infty$, the first part is $0 \cdot 0$, and the old terms are 0 as well, since all their scores are masked. The second part is the sum over the tile; a masked score adds $e^{-\infty} = 0$ to it. Together this is the sum over $T_t$.
+- *Everything still masked.* Then $m_{t-1} = M = -\infty$, so $m_t = -\infty$. The update subtracts 0 in place of $m_t$, and all its exponentials are $e^{-\infty} = 0$: so $\ell_t = 0$.
+
+| Points | What the answer shows |
+|---|---|
+| 4 | Start, step and the masked case, and why one factor is right for all old terms. |
+| 3 | Start and step are complete; the masked case is missing or only named. |
+| 1 | The idea of rescaling is there, but no induction: no start, or a step for a single score or for numbers only. |
+| 0 | The claim or the formula in other words, or nothing. |
+"""
+
+# %% [markdown] tags=["zh"] written="induction" points=4 en="c3d59124"
+r"""
+**参考答案**：设第 $t$ 个 tile 的最大分数是 $M$。
+
+- *起点*：一个 key 也没读，$m_0 = -\infty$，$\ell_0 = 0$，正是命题对没有可见分数的情形所说的。
+- *递推*：设命题对 $t - 1$ 成立。$T_t$ 的最大分数是 $m_{t-1}$ 与 $M$ 中较大的，也就是更新式给出的 $m_t$。设它是有限的。更新返回 $\ell_t = e^{m_{t-1} - m_t}\,\ell_{t-1} + \sum_{c \in \text{tile}} e^{x_c - m_t}$。如果 $m_{t-1}$ 有限，同一个系数把每个旧的项 $e^{x_c - m_{t-1}}$ 变成 $e^{x_c - m_t}$，所以第一部分就是对 $T_{t-1}$ 的和。如果 $m_{t-1} = -\infty$，第一部分是 $0 \cdot 0$，而旧的各项也是 0，因为它们的分数都被掩码。第二部分是对这个 tile 的和；被掩码的分数给它加上 $e^{-\infty} = 0$。合起来就是对 $T_t$ 的和。
+- *到目前为止全部被掩码*：这时 $m_{t-1} = M = -\infty$，所以 $m_t = -\infty$。更新时用减 0 代替减 $m_t$，所有指数项都是 $e^{-\infty} = 0$：所以 $\ell_t = 0$。
+
+| 分数 | 答案里有什么 |
+|---|---|
+| 4 | 起点、递推和全部被掩码的情形都有，并说明了为什么一个系数对所有旧的项都对。 |
+| 3 | 起点和递推完整；全部被掩码的情形没写，或只提了一句。 |
+| 1 | 有重标定的想法，但不是归纳：没有起点，或者递推只对一个分数、只对具体的数。 |
+| 0 | 只是把命题或公式换个说法，或者没有作答。 |
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -719,24 +719,24 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a and b, go back to the first two cells that printed numbers, and to the shapes. For e, count.
+For **a** and **b**, go back to the first two cells that printed numbers, and to the shapes. For **e**, count.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For d, look at the five references. For f, what is the *value* of $(0, 0)$?
+For **d**, look at the five references. For **f**, what is the *value* of $(0, 0)$?
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For c, compare the cell with `==` and the one with the largest differences: which of them used floats?
+For **c**, compare the cell with `==` and the one with the largest differences: which of them used floats?
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="5267417d"
+# %% [markdown] tags=["zh"] en="847132d7"
 r"""
 **4 · 判断正误**（5 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -749,19 +749,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-看 a 和 b：回到最前面打印数字的两个单元格，还有打印形状的那个。看 e：数一数。
+看 **a** 和 **b**：回到最前面打印数字的两个单元格，还有打印形状的那个。看 **e**：数一数。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-看 d：回头看那五个参照值。看 f：$(0, 0)$ 的*值*是多少？
+看 **d**：回头看那五个参照值。看 **f**：$(0, 0)$ 的*值*是多少？
 
 </details>
 
 <details><summary>提示 3</summary>
 
-看 c：比较用 `==` 的那个单元格和打印最大差值的那个，哪一个用了浮点数？
+看 **c**：比较用 `==` 的那个单元格和打印最大差值的那个，哪一个用了浮点数？
 
 </details>
 """
@@ -774,6 +774,50 @@ answers = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en"]
+r"""
+**5 · Prove that the brackets do not matter** (8 minutes). The proof above went through the value of a state. Prove it once more from the formulas alone: for three states $a$, $b$, $c$ with finite $m$, show that $(a \oplus b) \oplus c$ and $a \oplus (b \oplus c)$ have the same $m$ and the same $\ell$. Then say why this holds for $\tilde O$ too, and what changes when one of the three is the empty state $(-\infty, 0, 0)$. No program reads this answer: compare it with the one in the solution edition, or let somebody mark it.
+"""
+
+# %% [markdown] tags=["zh"] en="36bcdd3f"
+r"""
+**5 · 证明括号无关紧要**（8 分钟）。前面的证明用到了状态的值。现在只用公式再证一次：三个状态 $a$、$b$、$c$ 的 $m$ 都有限，证明 $(a \oplus b) \oplus c$ 与 $a \oplus (b \oplus c)$ 的 $m$ 相同，$\ell$ 也相同。然后说明为什么这对 $\tilde O$ 也成立，以及三个之中有一个是空状态 $(-\infty, 0, 0)$ 时有什么不同。没有程序来读这个答案：请与答案版对照，或者请人评分。
+"""
+
+# %% [markdown] tags=["en"] written="associativity" points=4
+r"""
+**A model answer.** Let $m_{ab} = \max(m_a, m_b)$, and let $m$ be the largest of the three.
+
+- *Maximum.* $\max(\max(m_a, m_b), m_c) = m = \max(m_a, \max(m_b, m_c))$.
+- *Denominator.* The left side is $e^{m_{ab} - m} \left(e^{m_a - m_{ab}} \ell_a + e^{m_b - m_{ab}} \ell_b\right) + e^{m_c - m} \ell_c$. Exponents add when exponentials are multiplied, so $m_{ab}$ cancels, and $e^{m_a - m} \ell_a + e^{m_b - m} \ell_b + e^{m_c - m} \ell_c$ is left. On the right side $m_{bc}$ cancels in the same way, and the same three terms are left.
+- *Accumulator.* Its formula has the same factors, with $\tilde O_a$ in place of $\ell_a$; the lines above hold for each of its entries.
+- *Empty state.* Its factor is 0 by definition, and its $\ell$ and $\tilde O$ are 0: so its term falls away on both sides, and its $-\infty$ is never the maximum unless all three are empty. Then both sides are empty.
+
+| Points | What the answer shows |
+|---|---|
+| 4 | Maximum, denominator with the cancelling reference, accumulator, and the empty state. |
+| 3 | As for 4, but the empty state is missing or wrong. |
+| 1 | The two sides are written down, but it is not shown that they are equal; or only numbers are tried. |
+| 0 | “Addition is associative” without the factors, or nothing. |
+"""
+
+# %% [markdown] tags=["zh"] written="associativity" points=4 en="0890360c"
+r"""
+**参考答案**：设 $m_{ab} = \max(m_a, m_b)$，三个之中最大的是 $m$。
+
+- *最大值*：$\max(\max(m_a, m_b), m_c) = m = \max(m_a, \max(m_b, m_c))$。
+- *分母*：左边是 $e^{m_{ab} - m} \left(e^{m_a - m_{ab}} \ell_a + e^{m_b - m_{ab}} \ell_b\right) + e^{m_c - m} \ell_c$。同底的幂相乘，指数相加，$m_{ab}$ 就消去了，剩下 $e^{m_a - m} \ell_a + e^{m_b - m} \ell_b + e^{m_c - m} \ell_c$。右边的 $m_{bc}$ 同样消去，剩下的是同样的三项。
+- *累加器*：它的公式用的是同样的系数，只是 $\ell_a$ 换成 $\tilde O_a$；上面几行对它的每个元素都成立。
+- *空状态*：按定义它的系数是 0，它的 $\ell$ 和 $\tilde O$ 也是 0：所以它那一项在两边都消失；除非三个都空，它的 $-\infty$ 不会是最大值。三个都空时，两边都是空状态。
+
+| 分数 | 答案里有什么 |
+|---|---|
+| 4 | 最大值、分母（参照消去）、累加器和空状态都有。 |
+| 3 | 与 4 分相同，但空状态没写或写错了。 |
+| 1 | 写出了两边，但没有证明相等；或者只用几个数试了试。 |
+| 0 | 只说“加法满足结合律”而没有系数，或者没有作答。 |
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -846,24 +846,24 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a and d, read the table of the ladder again.
+For **a** and **d**, read the table of the ladder again.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For c, count the query tiles: each reads all of $K$ and $V$.
+For **c**, count the query tiles: each reads all of $K$ and $V$.
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e, remember the sabotage that only row 1 of the film exposed.
+For **e**, remember the sabotage that only row 1 of the film exposed.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="585bbe9b"
+# %% [markdown] tags=["zh"] en="36ac9f63"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -875,19 +875,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-a 和 d：再看一遍比较三种走法的那张表。
+**a** 和 **d**：再看一遍比较三种走法的那张表。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-c：数一数 query tile，每个都要读完整个 $K$ 和 $V$。
+**c**：数一数 query tile，每个都要读完整个 $K$ 和 $V$。
 
 </details>
 
 <details><summary>提示 3</summary>
 
-e：想想那幅图里，只有第 1 行才会暴露的那种破坏。
+**e**：想想那幅图里，只有第 1 行才会暴露的那种破坏。
 
 </details>
 """

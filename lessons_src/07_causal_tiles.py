@@ -703,24 +703,24 @@ With the version that this notebook was run with, key 0 alone: top-left. So for 
 
 <details><summary>Hint 1</summary>
 
-For a, what are the arguments of `classify`? For b, go back to the cell that compared bits.
+For **a**, what are the arguments of `classify`? For **b**, go back to the cell that compared bits.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For c, the last column of the pairs. For d, the cell before the alignments.
+For **c**, the last column of the pairs. For **d**, the cell before the alignments.
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e and f, what is $\delta$ when $N_q = N_k$, and what is it when $N_q = 1$?
+For **e** and **f**, what is $\delta$ when $N_q = N_k$, and what is it when $N_q = 1$?
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="4ced525f"
+# %% [markdown] tags=["zh"] en="108d71b3"
 r"""
 运行本 notebook 的这个版本只看得见 key 0，即左上对齐。所以用这个函数做 decode 时，写 `is_causal=True` 是错的。别的库有的选了另一个角，flash-attn 还在 2.1 版换了边。名字靠不住，要像刚才这样问清楚。
 
@@ -735,19 +735,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-a：`classify` 的参数是什么？b：回头看逐位比较的那个单元格。
+**a**：`classify` 的参数是什么？**b**：回头看逐位比较的那个单元格。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-c：看可见对数那张表的最后一列。d：看讲对齐方式之前的那个单元格。
+**c**：看可见对数那张表的最后一列。**d**：看讲对齐方式之前的那个单元格。
 
 </details>
 
 <details><summary>提示 3</summary>
 
-e 和 f：$N_q = N_k$ 时 $\delta$ 是多少？$N_q = 1$ 时又是多少？
+**e** 和 **f**：$N_q = N_k$ 时 $\delta$ 是多少？$N_q = 1$ 时又是多少？
 
 </details>
 """

@@ -559,13 +559,13 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a, think of what $4 B H N^2 d$ counts. For e, read the title of the picture.
+For **a**, think of what $4 B H N^2 d$ counts. For **e**, read the title of the picture.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For c, go back to the phantom keys.
+For **c**, go back to the phantom keys.
 
 </details>
 
@@ -576,7 +576,7 @@ Two of the five are true: one about who writes, one about what is stored.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="f5de28c4"
+# %% [markdown] tags=["zh"] en="47b0f29c"
 r"""
 *图：多占的字节数随 N 的变化，两个轴都用对数刻度。朴素注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
 
@@ -590,13 +590,13 @@ r"""
 
 <details><summary>提示 1</summary>
 
-看 a，想想 $4 B H N^2 d$ 数的是什么。看 e，读一读图的标题。
+看 **a**，想想 $4 B H N^2 d$ 数的是什么。看 **e**，读一读图的标题。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-看 c，回到幽灵 key 那里。
+看 **c**，回到幽灵 key 那里。
 
 </details>
 

@@ -15,10 +15,11 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from utils import variant
 from utils.language import say
 
 STUB = re.compile(r"\.\.\.\s*# your turn")
@@ -86,7 +87,7 @@ class Check:
         """Try the cases in order and return the Result, without printing."""
         if is_untouched(attempt):
             return Result("not attempted", f"· {self.name}: {not_attempted(attempt)}")
-        exercise = self.build()
+        exercise = as_printed(self.build()) if self.name == "judge" else self.build()
         failures = []
         for number, case in enumerate(exercise.cases):
             earlier = [] if exercise.show_all else exercise.cases[:number]
@@ -107,6 +108,16 @@ class Check:
 def exercise(build: Callable[[], Exercise]) -> Check:
     """Turn a function that returns an Exercise into a check named like the function."""
     return Check(build.__name__, build)
+
+
+def as_printed(statements: Exercise) -> Exercise:
+    """Return statements to judge under the letters that this variant's notebook prints."""
+    new = variant.new_letters([case.args[0] for case in statements.cases])
+    cases = [
+        replace(case, says=new[case.args[0]] + case.says[1:], args=(new[case.args[0]],))
+        for case in statements.cases
+    ]
+    return replace(statements, cases=sorted(cases, key=lambda case: case.args))
 
 
 def is_strict() -> bool:
