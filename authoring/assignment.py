@@ -1,6 +1,5 @@
 """A lesson as an nbgrader assignment: a course folder with source, release and settings."""
 
-import dataclasses
 import os
 import re
 import subprocess
@@ -52,7 +51,9 @@ def files_of_course(
         for name in ("nbgrader_config.py", "proven.py")
     }
     settings = folder / "nbgrader_config.py"
-    texts[settings] = texts[settings].replace("CODE_STUB", STUB).replace("TEXT_STUB", ANSWER[language])
+    texts[settings] = (
+        texts[settings].replace("CODE_STUB", STUB).replace("TEXT_STUB", ANSWER[language])
+    )
     nb = _source(course, lesson, shuffled(fill(root, cells), lesson, seed), language, seed)
     return texts | {folder / "source" / slug / f"{slug}.ipynb": canonical(nb)}
 

@@ -27,9 +27,7 @@ def shuffled(cells: list[Cell], lesson: Lesson, seed: str) -> list[Cell]:
     texts = {place: DICT.sub(lambda match: _answers(match[0], new), cells[place].text)}
     for n in (place - 2, place - 1):  # the task, in English and in Chinese
         texts[n] = _statements(cells[n], new)
-    return [
-        dataclasses.replace(cell, text=texts.get(n, cell.text)) for n, cell in enumerate(cells)
-    ]
+    return [dataclasses.replace(cell, text=texts.get(n, cell.text)) for n, cell in enumerate(cells)]
 
 
 def _answers(text: str, new: dict[str, str]) -> str:

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from utils import variant
 from utils.checks.core import Case, Exercise, Mistake, exercise, short
 from utils.language import say
 from utils.memory import BudgetExceeded, Memory
@@ -13,6 +14,12 @@ from utils.memory import BudgetExceeded, Memory
 INF = np.inf
 State = tuple[np.ndarray, np.ndarray]  # m and l, each (rows,)
 TOLERANCE = {np.float64: 2e-6, np.float32: 5e-5}  # a logarithm near -200 rounds in steps of 1.5e-5
+
+
+def drawn(scores, kind: str, dtype=float) -> np.ndarray:
+    """Return an array of scores; those of the algebra are higher or lower in another term."""
+    shift = variant.draw("scores", 0, 1, 2, 3, 4) if kind == "algebra" else 0
+    return np.array(scores, dtype=dtype) + dtype(shift)
 
 
 def plain_state(x: np.ndarray) -> State:
@@ -137,8 +144,8 @@ def update_tile() -> Exercise:
     """update_tile(m, l, x): the state after one tile, tried on one or several tiles in turn."""
 
     def case(*tiles, seen=None, says: str, kind: str = "floats", dtype=np.float64) -> Case:
-        tiles = [np.array(tile, dtype=dtype) for tile in tiles]
-        seen = np.full((len(tiles[0]), 0), -INF) if seen is None else np.array(seen, dtype=dtype)
+        tiles = [drawn(tile, kind, dtype) for tile in tiles]
+        seen = np.full((len(tiles[0]), 0), -INF) if seen is None else drawn(seen, kind, dtype)
         m, l = plain_state(seen)
         expected = plain_state(np.concatenate([seen, *tiles], axis=1))
         args = (m.astype(dtype), l.astype(dtype), *tiles)
@@ -343,14 +350,14 @@ def merge() -> Exercise:
     """merge(a, b): the state of the keys of both, empty readers included."""
 
     def case(left, right, says: str, kind: str = "floats", dtype=np.float64) -> Case:
-        left, right = (np.array(part, dtype=dtype) for part in (left, right))
+        left, right = (drawn(part, kind, dtype) for part in (left, right))
         a, b = (tuple(x.astype(dtype) for x in plain_state(part)) for part in (left, right))
         expected = plain_state(np.concatenate([left, right], axis=1))
         call = f"merge({short(a)}, {short(b)})"
         return Case(says, (*a, *b), expected, kind, tolerance=TOLERANCE[dtype], call=call)
 
     none = [-INF, -INF]
-    pairs = say(en="1, 2 and 3, 5", zh="1、2 和 3、5")
+    pairs = say(en="two scores each", zh="两边各两个分数")
     turned = say(en="two rows, the larger maximum left or right", zh="两行，较大的最大值在左或在右")
     equal = say(en="equal maxima", zh="最大值相等")
     low = say(en="all scores near -200, float32", zh="所有分数都在 -200 附近，float32")
@@ -538,7 +545,7 @@ def two_pass() -> Exercise:
     )
 
     def case(values, b: int, says: str, kind: str = "floats") -> Case:
-        values = np.array(values, dtype=float)
+        values = drawn(values, kind)
         call = as_typed(values, b)
         return Case(says, (values, b), plain_softmax(values), kind, 1e-12, unwritten, call)
 
@@ -570,12 +577,14 @@ def two_pass() -> Exercise:
     rises = say(en="tile maxima rise to 2000", zh="各 tile 的最大值升到 2000")
     low = say(en="all scores near -1000", zh="所有分数都在 -1000 附近")
     prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被掩码")
+    b = variant.draw("tile", 3, 4, 5)
+    uneven = [2, 0, 3, 1, 4, 4, 1, 5, 0, 2, 3][: 2 * b + 1]
     cases = [
         enough([1, 2, 5], 2),
         case([1, 2, 5, 3, 2, 0], 2, two, "algebra"),
-        case([2, 0, 3, 1, 4, 4, 1], 3, tail, "algebra"),
+        case(uneven, b, tail, "algebra"),
         counted([1, 2, 3, 5], 2),
-        counted([2, 0, 3, 1, 4, 4, 1], 3),
+        counted(uneven, b),
         case([2000, 1999, 1000, 999, 0], 2, falls),
         case([0, 0, 1000, 999, 2000], 2, rises),
         case([-1000, -1001, -1003, -999, -1002], 2, low),

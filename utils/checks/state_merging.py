@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from utils import states
+from utils import states, variant
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.language import say
 from utils.states import State, finish, state_of
@@ -29,7 +29,8 @@ def plain_attention(scores: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.n
 def values(keys: int, d_v: int) -> np.ndarray:
     """Small whole numbers, no two rows alike, so that each key is seen in the output."""
     r, c = np.indices((keys, d_v))
-    return (5 * r * r + 3 * r * c + 2 * c + r + 1) % 11 - 3.0
+    first = variant.draw("values", 1, 2, 4, 5, 6, 7)
+    return (5 * r * r + 3 * r * c + 2 * c + r + first) % 11 - 3.0
 
 
 def pieces(blocks: list, d_v: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -41,7 +42,8 @@ def pieces(blocks: list, d_v: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 def case_of(make_args: Callable, blocks: list, d_v: int, says: str, kind="algebra") -> Case:
     """The case of some blocks; make_args turns their (scores, v) into the call's arguments."""
-    parts = pieces(blocks, d_v)
+    shift = variant.draw("scores", 0, 2, 3, 4) if kind == "algebra" else 0
+    parts = [(scores + shift, v) for scores, v in pieces(blocks, d_v)]
     truth = plain_attention(np.hstack([s for s, _ in parts]), np.vstack([v for _, v in parts]))
     return Case(says, make_args(parts), truth, kind, tolerance=1e-11)
 
