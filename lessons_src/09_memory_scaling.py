@@ -783,24 +783,24 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a, the first table with two rulers. For c, the column “scores” of the first table of all.
+For **a**, the first table with two rulers. For **c**, the column “scores” of the first table of all.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For d: what does a training step hold besides the tensors of one attention call?
+For **d**: what does a training step hold besides the tensors of one attention call?
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e: did a count tell how many matrices were alive, or how fast the naive program ran? For f, `naive` and `frugal`.
+For **e**: did a count tell how many matrices were alive, or how fast the naive program ran? For **f**, `naive` and `frugal`.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="7158ee2a"
+# %% [markdown] tags=["zh"] en="d1a95193"
 r"""
 **4 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -813,19 +813,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-a：看有两把尺子的那张表。c：看第一张表里的 “scores” 一列。
+**a**：看有两把尺子的那张表。**c**：看第一张表里的 “scores” 一列。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-d：除了一次注意力调用的张量，训练的一步还要存哪些东西？
+**d**：除了一次注意力调用的张量，训练的一步还要存哪些东西？
 
 </details>
 
 <details><summary>提示 3</summary>
 
-e：光靠数，能知道有几个矩阵同时存在，或者朴素的程序跑多快吗？f：看 `naive` 和 `frugal`。
+**e**：光靠数，能知道有几个矩阵同时存在，或者朴素的程序跑多快吗？**f**：看 `naive` 和 `frugal`。
 
 </details>
 """

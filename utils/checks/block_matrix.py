@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from utils import variant
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.language import say
 
@@ -9,6 +10,7 @@ from utils.language import say
 def integers(rows: int, columns: int, shift: int) -> np.ndarray:
     """A small integer matrix without symmetry: no two rows or columns are alike."""
     r, c = np.indices((rows, columns))
+    shift += variant.draw("numbers", 0, 1, 2, 3, 4)
     return (r * r + 3 * r * c + 5 * c + shift) % 7 - 2
 
 
@@ -60,12 +62,14 @@ def bounds() -> Exercise:
         expected = [(start, min(start + b, n)) for start in range(0, n, b)]
         return Case(says, (n, b), expected, otherwise=otherwise)
 
+    n, b = variant.draw("rows and tile", (11, 4), (13, 5), (14, 4), (17, 6))
+    uneven = say(en=f"{n} rows in tiles of {b}", zh=f"{n} 行，每个 tile {b} 行")
     return Exercise(
         cases=[
             case(4, 2, say(en="4 rows in tiles of 2", zh="4 行，每个 tile 2 行")),
             case(3, 2, say(en="3 rows in tiles of 2", zh="3 行，每个 tile 2 行")),
             case(7, 3, say(en="7 rows in tiles of 3", zh="7 行，每个 tile 3 行")),
-            case(11, 4, say(en="11 rows in tiles of 4", zh="11 行，每个 tile 4 行")),
+            case(n, b, uneven),
             case(2, 5, say(en="a tile taller than the matrix", zh="tile 比矩阵还高")),
             case(0, 3, say(en="no rows at all", zh="一行也没有")),
         ],
