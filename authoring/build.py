@@ -15,6 +15,7 @@ from authoring.execute import digest, execute, keep_outputs
 from authoring.form import check_form
 from authoring.lint import lint, read_glossary
 from authoring.read import Cell, read
+from authoring.shuffle import loose_letters
 
 FOLDERS = {"learner": "", "solution": "solutions"}
 
@@ -103,6 +104,7 @@ def prepare(root: Path, plan: Plan) -> tuple[Course, list[tuple[Lesson, list[Cel
     course, glossary = read_course(root), read_glossary(root)
     ready = [(lesson, load(root, lesson)) for lesson in course.pick(plan.slugs)]
     found = [error for lesson, cells in ready for error in lint(lesson, cells, glossary)]
+    found += [error for _, cells in ready for error in loose_letters(cells)]
     if found:
         raise ExceptionGroup("the texts of the lessons", found)
     return course, ready

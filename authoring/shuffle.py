@@ -2,14 +2,21 @@
 
 import dataclasses
 import re
+from collections.abc import Iterator
 
 from authoring.course import Lesson
+from authoring.errors import SourceError
 from authoring.read import Cell
 from utils.variant import new_letters
 
 BULLET = re.compile(r"^- \*\*([a-z])\*\*")
 ENTRY = re.compile(r'"([a-z])": (True|False|\.\.\.)')
 DICT = re.compile(r"\{.*\}")
+CODE = re.compile(r"`[^`]*`|\$[^$]*\$")
+LOOSE = {
+    "en": re.compile(r"(?<![\w*-])([b-h]|(?<=[Ff]or )a(?= and|[,:]))(?![\w*'’-])"),
+    "zh": re.compile(r"(?<![A-Za-z0-9*-])[a-h](?![A-Za-z0-9*-])"),
+}
 
 
 def shuffled(cells: list[Cell], lesson: Lesson, seed: str) -> list[Cell]:
@@ -28,6 +35,16 @@ def shuffled(cells: list[Cell], lesson: Lesson, seed: str) -> list[Cell]:
     for n in (place - 2, place - 1):  # the task, in English and in Chinese
         texts[n] = _statements(cells[n], new)
     return [dataclasses.replace(cell, text=texts.get(n, cell.text)) for n, cell in enumerate(cells)]
+
+
+def loose_letters(cells: list[Cell]) -> Iterator[SourceError]:
+    """Yield the hints that name a statement by a letter which would not change with it."""
+    judge = next((n for n, cell in enumerate(cells) if cell.keys.get("exercise") == "judge"), 0)
+    for task in cells[max(0, judge - 2) : judge]:
+        for line, text in enumerate(task.text.split("\n"), task.start):
+            pattern = LOOSE[task.language] if task.language else None
+            if pattern and (found := pattern.search(CODE.sub("`", text))):
+                yield task.error(f"write the letter of a statement in bold: **{found[0]}**", line)
 
 
 def _answers(text: str, new: dict[str, str]) -> str:

@@ -6,6 +6,7 @@ the notebook is built by one Python and checked by another.
 """
 
 import hashlib
+import itertools
 import os
 from collections.abc import Sequence
 
@@ -24,8 +25,15 @@ def new_letters(letters: Sequence[str], seed: str | None = None, lesson: str | N
     """
     seed = os.environ.get("COURSE_VARIANT", "") if seed is None else seed
     lesson = os.environ.get("COURSE_LESSON", "") if lesson is None else lesson
-    shuffled = sorted(letters, key=lambda letter: _mix(seed, lesson, letter))
-    return dict(zip(shuffled if seed else letters, letters, strict=True))
+    if not seed:
+        return dict(zip(letters, letters, strict=True))
+    orders = (_order(letters, seed, lesson, str(n)) for n in itertools.count())
+    moved = next(order for order in orders if order != list(letters))
+    return dict(zip(moved, letters, strict=True))
+
+
+def _order(letters: Sequence[str], *salt: str) -> list[str]:
+    return sorted(letters, key=lambda letter: _mix(*salt, letter))
 
 
 def _mix(*parts: str) -> str:
