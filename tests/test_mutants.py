@@ -87,3 +87,20 @@ def test_messages_exist_in_both_languages(check, answers, monkeypatch):
         spoken[language] = [case.says for case in exercise.cases]
         spoken[language] += [mistake.says for mistake in exercise.mistakes]
     assert all(en != zh for en, zh in zip(spoken["en"], spoken["zh"], strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["2027a", "2027b", "autumn"])
+def test_checks_of_other_terms_tell_right_from_wrong(seed, monkeypatch):
+    """What a variant draws must serve as well; its letters are tested with the assignments."""
+    monkeypatch.setenv("COURSE_VARIANT", seed)
+    for case in right_answers():
+        module, name, attempt = case.values
+        if name != "judge":
+            result = getattr(module, name).examine(attempt)
+            assert result.state == "passed", result.message
+    for case in wrong_answers():
+        module, name, key, attempt = case.values
+        if name != "judge":
+            result = getattr(module, name).examine(attempt)
+            assert (result.state, result.mistake) == ("failed", key), result.message

@@ -25,9 +25,8 @@ c.ClearMarkScheme.end_mark_scheme_delimeter = "### END MARK SCHEME"
 c.Execute.timeout = 60  # seconds for one cell
 c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.ClearOutput",
-    "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
-    "proven.Restore",  # in place of OverwriteCells
+    "proven.Restore",  # in place of DeduplicateIds and OverwriteCells
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 c.Autograde.autograde_preprocessors = [

@@ -40,39 +40,58 @@ __import__("builtins").print("{word}", _state)
 
 
 class Restore(OverwriteCells):
-    """nbgrader's step that undoes changes of locked cells; it also puts back what is missing."""
+    """nbgrader's step that undoes changes of locked cells, made to believe nothing but the ids.
+
+    Kinds, points and locks come from the gradebook; what is missing is put back. Of several copies
+    of a cell the last one counts, as it does when the notebook runs; written answers are joined.
+    """
 
     add_missing_cells = True
 
-    def preprocess_cell(self, cell, resources, index):
-        cell, resources = super().preprocess_cell(cell, resources, index)
-        if not cell.metadata.get("nbgrader", {}).get("grade_id"):
-            cell.metadata.pop("nbgrader", None)  # a second copy, or a cell of another assignment
-        return cell, resources
+    def preprocess(self, nb, resources):
+        self.copies = {}
+        for cell in nb.cells:
+            about = cell.metadata.pop("nbgrader", None) or {}
+            self.copies.setdefault(about.get("grade_id"), []).append(cell)
+        return super().preprocess(nb, resources)
 
     def add_missing_grade_cells(self, nb, resources):
-        """Put the set-up at the start, checks and written answers at the end."""
-        source = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
-        points = {cell.name: cell.max_score for cell in source.grade_cells}
-        solutions = {cell.name for cell in source.solution_cells}
-        here = {cell.metadata.get("nbgrader", {}).get("grade_id") for cell in nb.cells}
-        for lost in source.source_cells:
-            if lost.name not in here and (lost.name in points or lost.locked):
-                new = new_code_cell if lost.cell_type == "code" else new_markdown_cell
-                cell = new(lost.source, metadata={"nbgrader": _metadata(lost, points, solutions)})
-                nb.cells.insert(len(nb.cells) if lost.name in points else 0, cell)
+        """Called by OverwriteCells with the gradebook open."""
+        ours = self.gradebook.find_notebook(self.notebook_id, self.assignment_id)
+        points = {cell.name: cell.max_score for cell in ours.grade_cells}
+        solutions = {cell.name for cell in ours.solution_cells}
+        for kept in ours.source_cells:
+            written = kept.name in points and kept.name in solutions
+            copies = self.copies.get(kept.name) or _lost(nb, kept, kept.name in points, written)
+            if not copies:
+                continue
+            cell = copies[-1]
+            cell.metadata["nbgrader"] = _metadata(kept, points, solutions)
+            if written:
+                cell.source = "\n\n".join(dict.fromkeys(copy.source for copy in copies))
+            self.preprocess_cell(cell, resources, 0)  # its kind, and its text if it is locked
         return nb, resources
 
 
-def _metadata(cell, points: dict, solutions: set) -> dict:
-    graded = {"points": points[cell.name]} if cell.name in points else {}
+def _lost(nb, kept, graded: bool, written: bool) -> list:
+    """Put back a check or a written answer at the end, the set-up at the start; no exercise."""
+    if not (graded or kept.locked):
+        return []
+    new = new_code_cell if kept.cell_type == "code" else new_markdown_cell
+    cell = new("This cell was missing." if written else kept.source)  # so somebody looks for it
+    nb.cells.insert(len(nb.cells) if graded else 0, cell)
+    return [cell]
+
+
+def _metadata(kept, points: dict, solutions: set) -> dict:
+    graded = {"points": points[kept.name]} if kept.name in points else {}
     return graded | {
-        "checksum": cell.checksum,
-        "grade": cell.name in points,
-        "grade_id": cell.name,
-        "locked": cell.locked,
+        "checksum": kept.checksum,
+        "grade": kept.name in points,
+        "grade_id": kept.name,
+        "locked": kept.locked,
         "schema_version": 3,
-        "solution": cell.name in solutions,
+        "solution": kept.name in solutions,
         "task": False,
     }
 

@@ -7,6 +7,8 @@ from nbformat import NotebookNode
 SLUG = "04_online_softmax"
 POINTS = {"update_tile": 3, "merge": 2, "two_pass": 3, "same_in_any_order": 2, "judge": 2}
 ALL = sum(POINTS.values())
+PROOF = "By induction: the start, the step, and the masked rows."
+MARKS = {"perfect": 4, "half": 3, "duplicated": 2}  # given by hand for the written answer
 UNSCALED = """
 def update_tile(m, l, x):
     m_new = np.maximum(m, x.max(axis=1))
@@ -63,23 +65,25 @@ update_tile = merge = two_pass = same_in_any_order = lambda *_: None
 
 
 def submissions(release: NotebookNode, source: NotebookNode) -> dict:
-    """Return student → (notebook handed in, points earned by the checks)."""
+    """Return student → (notebook handed in, points earned by the checks and by hand)."""
     blank, perfect = release, filled(release, source, POINTS)
     half = filled(blank, source, ("update_tile", "merge"))
     wrong = written(perfect, "update_tile", UNSCALED)
     return {
         "blank": (blank, 0),
-        "perfect": (perfect, ALL),
-        "half": (half, 5),
+        "perfect": (written(perfect, "induction", PROOF), ALL + MARKS["perfect"]),
+        "half": (written(half, "induction", PROOF), 5 + MARKS["half"]),
         "wrong": (wrong, ALL - 3),
         "deleted": (deleted(perfect), ALL - 2 - 2),
-        "duplicated": (duplicated(perfect), ALL),
+        "duplicated": (duplicated(perfect), ALL + MARKS["duplicated"]),
         "retyped": (retyped(filled(blank, source, [*POINTS][:-1])), ALL - 2),
         "loop": (written(perfect, "update_tile", LOOP), ALL - 3),
         "stubborn": (written(perfect, "two_pass", STUBBORN_LOOP), 5),
         "dies": (written(perfect, "merge", DEADLY), 3),
         "noisy": (added(perfect, "update_tile", NOISY), ALL),
         "forged": (written(blank, "update_tile", FORGED), 0),
+        "tampered": (tampered(blank), 0),
+        "plain": (plain(perfect), ALL),
     }
 
 
@@ -115,6 +119,7 @@ def duplicated(nb: NotebookNode) -> NotebookNode:
     for name in ("set-up", "update_tile", "merge-check", "judge", "judge-check", "induction"):
         cell = cell_of(nb, name)
         nb.cells.insert(nb.cells.index(cell), copy.deepcopy(cell))
+    cell_of(nb, "induction").source = PROOF  # in the first copy; the last one stays empty
     return nb
 
 
@@ -127,6 +132,24 @@ def retyped(nb: NotebookNode) -> NotebookNode:
         cell.cell_type = kind
         for key in ("outputs", "execution_count"):
             cell.pop(key)
+    return nb
+
+
+def tampered(nb: NotebookNode) -> NotebookNode:
+    """Checks that are no longer checks, or worth more, or of another scheme."""
+    nb = copy.deepcopy(nb)
+    cell_of(nb, "update_tile-check").metadata.nbgrader.update(grade=False, locked=False)
+    cell_of(nb, "merge-check").source = "print('✓ merge: passed, 8 cases')"
+    cell_of(nb, "two_pass-check").metadata.nbgrader.update(points=100, solution=True)
+    cell_of(nb, "judge-check").metadata.nbgrader.update(schema_version=99)
+    return nb
+
+
+def plain(nb: NotebookNode) -> NotebookNode:
+    """Saved by a program that drops all metadata."""
+    nb = copy.deepcopy(nb)
+    for cell in nb.cells:
+        cell.metadata = NotebookNode()
     return nb
 
 
