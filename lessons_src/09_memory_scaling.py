@@ -508,20 +508,20 @@ print(f"and at N = {end:,} {times:,.0f} times the memory of the kernel")
 
 # %% [markdown] tags=["en"]
 r"""
-That is why it ended there: an H200 holds about 150 GB. The kernel went on.
+That is why it ended there: the recorded card, an H200, holds about 150 GB. The kernel went on.
 
 ## The picture
 
-Move $d$, the number of heads, the ruler and the dtype, and watch three things: which lines move in parallel, where $S$ crosses the ruler (the ring), and which line never depends on $d$. The measured points belong to 16 heads, $d = 64$ and two bytes: they stay where they were measured.
+Move $d$, the number of heads, the ruler and the dtype, and watch three things: which lines move in parallel, where $S$ crosses the ruler (the ring), and which two lines never depend on $d$. The measured points belong to 16 heads, $d = 64$ and two bytes: they stay where they were measured.
 """
 
-# %% [markdown] tags=["zh"] en="8b21ab3d"
+# %% [markdown] tags=["zh"] en="2234dd26"
 r"""
-所以它停在了那里：一块 H200 大约有 150 GB。kernel 则继续往下走。
+所以它停在了那里：做记录的那块卡是 H200，大约有 150 GB。kernel 则继续往下走。
 
 ## 图
 
-改变 $d$、头数、尺子和数据类型，注意三件事：哪些线平行移动，$S$ 在哪里与尺子相交（圆圈），哪条线从不依赖 $d$。测得的点属于 16 个头、$d = 64$、两字节：它们留在测量时的位置。
+改变 $d$、头数、尺子和数据类型，注意三件事：哪些线平行移动，$S$ 在哪里与尺子相交（圆圈），哪两条线从不依赖 $d$。测得的点属于 16 个头、$d = 64$、两字节：它们留在测量时的位置。
 """
 
 # %%
@@ -563,7 +563,7 @@ for width in (64, 128):
     rate = attention_flops(1, 1, n, n, width, causal=False) / (moved["S"] + moved["P"])
     print(f"d = {width}: {rate:.0f} FLOPs a byte, at best {rate * bandwidth / 1e12:.0f} TFLOP/s")
     for name in ("naive", "this course"):
-        print(f"  {name} on {recorded.CARD} at N = {n}: {speed[name, width, n, False]}")
+        print(f"  {name} on {recorded.CARD} at N = {n}: {speed[name, width, n, False]} TFLOP/s")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -644,7 +644,7 @@ More arithmetic, less memory. (The FlashAttention paper reports that it is faste
 
 <details><summary>Hint 1</summary>
 
-Write both counts down as products with $N$ in them. Which power of $N$ has each?
+Write both counts down as products with $N$ in them. Which power of $N$ does each contain?
 
 </details>
 
@@ -661,7 +661,7 @@ Scores: $H_q N^2$. Cache: $2 \cdot \mathrm{layers} \cdot H_{kv} \cdot N d$. Set 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="3b52bcb5"
+# %% [markdown] tags=["zh"] en="0ee5bf24"
 r"""
 计算多了，内存少了。（FlashAttention 的论文说这样也更快；这里没有测。）到底保存什么，dropout 的随机状态怎样恢复，各个版本并不相同。
 
