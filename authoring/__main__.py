@@ -1,4 +1,4 @@
-"""python -m authoring build | stamp | colab | assignment: see CONTRIBUTING.md."""
+"""python -m authoring build | stamp | colab | slides | assignment: see CONTRIBUTING.md."""
 
 import argparse
 import os
@@ -22,6 +22,8 @@ def main(arguments: list[str] | None = None) -> int:
         elif options.command == "assignment":
             slug, language, into = options.lesson, options.language, options.into
             build_assignment(root, slug, language, options.variant, into, _say(root))
+        elif options.command == "slides":
+            _slides(root, options)
         else:
             languages = (options.language,) if options.language else LANGUAGES
             step = build if options.command == "build" else build_colab
@@ -46,6 +48,16 @@ def _stamp(root: Path, options: argparse.Namespace) -> None:
         stamp(lesson, _say(root))
 
 
+def _slides(root: Path, options: argparse.Namespace) -> None:
+    from authoring.slides import build_slides  # needs the extra `slides`
+    from authoring.slides_pdf import print_decks
+
+    languages = (options.language,) if options.language else LANGUAGES
+    decks = build_slides(root, Plan(tuple(options.lesson), languages), _say(root))
+    if options.pdf:
+        print_decks(decks, _say(root))
+
+
 def _run(options: argparse.Namespace) -> str:
     if getattr(options, "no_execute", False):
         return "none"
@@ -63,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, what in (
         ("build", "write notebooks/ (EXECUTE=all runs every solution again)"),
         ("colab", "write dist/colab/, notebooks that need no other file"),
+        ("slides", "write dist/slides/, a deck of each lesson that opens without a network"),
         ("stamp", "say that these translations are up to date"),
     ):
         command = commands.add_parser(name, help=what)
@@ -71,6 +84,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--all", action="store_true", help="all lessons")
         else:
             command.add_argument("--language", choices=LANGUAGES)
+        if name == "slides":
+            command.add_argument("--pdf", action="store_true", help="also as PDF, by Chromium")
         if name == "build":
             command.add_argument("--no-execute", action="store_true", help="run no notebook")
     _add_assignment(commands.add_parser("assignment", help="write an nbgrader course folder"))

@@ -45,7 +45,7 @@ def edition(whole: NotebookNode, language: str, kind: str) -> NotebookNode:
     """
     nb = copy.deepcopy(whole)
     kept = (language, "solution" if kind == "solution" else "learner")
-    unwanted = {tag for tag in (*LANGUAGES, *EDITIONS) if tag not in kept}
+    unwanted = {tag for tag in (*LANGUAGES, *EDITIONS, "slide") if tag not in kept}
     steps = [TagRemovePreprocessor(remove_cell_tags=unwanted)]
     if kind == "learner":
         steps.append(

@@ -9,7 +9,7 @@ KEYS = {
     "markdown": {"tags", "en", "written", "points"},
     "code": {"tags", "exercise", "check", "points", "source"},
 }
-TAGS = {"en", "zh", "solution", "learner"}
+TAGS = {"en", "zh", "solution", "learner", "slide"}
 MARKS = {
     f"### {edge} {what}": (edge, what)
     for edge in ("BEGIN", "END")
@@ -49,8 +49,10 @@ def _check_header(cell: Cell) -> None:
         raise cell.error(f"unknown key {key!r} in a {cell.kind} header")
     for tag in sorted(cell.tags - TAGS):
         raise cell.error(f"unknown tag {tag!r}; known are {', '.join(sorted(TAGS))}")
-    if {"en", "zh"} <= cell.tags or {"solution", "learner"} <= cell.tags:
+    if {"en", "zh"} <= cell.tags or len(cell.tags & {"solution", "learner", "slide"}) > 1:
         raise cell.error("tags that exclude each other")
+    if "slide" in cell.tags and not cell.language:
+        raise cell.error("a slide has a language tag")
     if cell.kind == "code" and cell.language:
         raise cell.error("code is the same in both languages: it has no language tag")
     if "en" in cell.keys and cell.language != "zh":

@@ -28,6 +28,24 @@ r"""
 全部课程的主线：01 把分数切成 tile（块）；02 在片上保留整行；03 做不会上溢的 softmax；04 边读边算，把它变成流式的；05 合并各自算出的结果；06 三者合一，用 NumPy 写出 FlashAttention；07 跳过因果掩码遮住的部分；08 选择循环的顺序；09 算清内存这笔账；10 学习 Triton；11 写出 kernel。其中有几课还在编写，已完成的都在 `notebooks/` 里。
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Nothing is taken on trust
+
+From matrix multiplication to a kernel that you understand line by line.
+
+Each claim has its cell. Before each answer: **predict**.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ec60b87c"
+r"""
+## 没有一句话要你盲信
+
+从矩阵乘法出发，写到每一行都看得懂的 kernel。
+
+每个结论都有一个单元格。看答案之前：**先猜**。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## What this machine can do
@@ -42,6 +60,36 @@ r"""
 from utils.device import describe
 
 print(describe())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Four tokens
+
+- **query**: what am I looking for?
+- **key**: what do I offer?
+- **value**: what do I hand over?
+
+```python
+q = np.array([[1, 0], [0, 1], [2, 0], [0, 0]])
+k = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+v = np.array([[8, 0], [0, 8], [4, 4], [0, 0]])
+```
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7d68251c"
+r"""
+## 四个 token
+
+- **query**：我在找什么？
+- **key**：我能提供什么？
+- **value**：我交出什么？
+
+```python
+q = np.array([[1, 0], [0, 1], [2, 0], [0, 0]])
+k = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+v = np.array([[8, 0], [0, 8], [4, 4], [0, 0]])
+```
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -78,6 +126,28 @@ r"""
 query $r$ 对 key $c$ 的*分数*，就是两者的点积。第一个轴是 query，第二个轴是 key。
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Attention
+
+$$S = Q K^\top, \qquad P_{rc} = \frac{e^{S_{rc}}}{\sum_{c'} e^{S_{rc'}}}, \qquad O = P V$$
+
+{output}
+
+Rows: queries. Columns: keys.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="05f934e8"
+r"""
+## 注意力
+
+$$S = Q K^\top, \qquad P_{rc} = \frac{e^{S_{rc}}}{\sum_{c'} e^{S_{rc'}}}, \qquad O = P V$$
+
+{output}
+
+行：query。列：key。
+"""
+
 # %% [markdown]
 r"""
 $$S = Q K^\top, \qquad P_{rc} = \frac{e^{S_{rc}}}{\sum_{c'} e^{S_{rc'}}}, \qquad O = P V$$
@@ -87,6 +157,24 @@ $$S = Q K^\top, \qquad P_{rc} = \frac{e^{S_{rc}}}{\sum_{c'} e^{S_{rc'}}}, \qquad
 scores = q @ k.T
 scores
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The last token asks for nothing
+
+Its query is (0, 0).
+
+**Predict:** how will it spread its attention over the four keys, and what will its output be?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8918919f"
+r"""
+## 最后一个 token 什么也不找
+
+它的 query 是 (0, 0)。
+
+**先猜后算**：它怎样把注意力分给 4 个 key？它的输出是什么？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 **Predict before you run on.** The last token asks for nothing: its query is (0, 0). How will it spread its attention over the four keys, and what will its output be?
@@ -95,6 +183,24 @@ r"""
 # %% [markdown] tags=["zh"] en="5ae19702"
 r"""
 **先猜后算**：最后一个 token 什么也不找，它的 query 是 (0, 0)。它会怎样把注意力分给 4 个 key？它的输出又是什么？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## It gets the plain mean of the values
+
+{output}
+
+Each row of $O$ is a weighted average of the rows of $V$.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6923a427"
+r"""
+## 它得到所有 value 的平均
+
+{output}
+
+$O$ 的每一行都是 $V$ 各行的加权平均。
 """
 
 # %%
@@ -120,6 +226,24 @@ $P$ 的每一行都是正数，和为 1，所以 $O$ 的每一行都是 $V$ 各�
 # %%
 print("rows of P sum to", probs.sum(axis=1).round(12))
 print("last output", out[-1], "and the mean of V", v.mean(axis=0))
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Batch and heads never mix
+
+For every $(b, h)$ the same computation, on its own. One head is enough to study.
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="767966d0"
+r"""
+## batch 和注意力头互不相干
+
+每个 $(b, h)$ 都单独做同样的计算。研究一个头就够了。
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -148,6 +272,26 @@ q4, k4, v4 = rng.standard_normal((3, 2, 3, 5, 4))  # B = 2, H = 3, N = 5, d = 4
 together = attention(q4, k4, v4)
 alone = [[attention(q4[b, h], k4[b, h], v4[b, h]) for h in range(3)] for b in range(2)]
 print("largest difference:", np.abs(together - alone).max())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## How the exercises work
+
+- Replace `...  # your turn`, run, run the check
+- Three hints, from gentle to explicit
+- A check names the likely mistake
+- No later cell depends on an exercise
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="17af14c5"
+r"""
+## 练习怎么做
+
+- 替换 `...  # your turn`，运行，再运行检查
+- 三条提示，一条比一条直白
+- 检查会指出可能的错误
+- 后面的单元格都不依赖练习
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -185,6 +329,26 @@ def cast_too_late(q, k):
 
 print(check.drop_to_zero.examine(wrong_answer).message)
 print(check.scores_in_float32.examine(cast_too_late).message)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Toolbox: exercises
+
+1. Keep the axis (5 minutes)
+2. Arithmetic with infinity (3)
+3. Cast before you multiply (5)
+4. Exact numbers (7)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="3a7ae9a4"
+r"""
+## 工具箱：练习
+
+1. 保留那个轴（5 分钟）
+2. 无穷大的算术（3）
+3. 先转换类型，再相乘（5）
+4. 精确的数（7）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -434,6 +598,28 @@ def exact_softmax(scores):
 
 # %% check="exact_softmax" points=2
 check.exact_softmax(exact_softmax)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. Score: query times key. Softmax: weights that sum to 1. Output: a weighted average of values
+2. One head is enough
+3. Per-row numbers need their axis
+4. $-\infty$ hides a key, but $-\infty - (-\infty)$ is NaN
+5. Exact numbers prove; floats show rounding
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="4dd24f2a"
+r"""
+## 带走什么
+
+1. 分数：query 乘 key。softmax：和为 1 的权重。输出：value 的加权平均
+2. 一个头就够了
+3. 每行一个的数，要保留它的轴
+4. $-\infty$ 遮住一个 key，但 $-\infty - (-\infty)$ 是 NaN
+5. 精确的数用来证明；浮点数让人看到舍入
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -36,6 +36,36 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Attention is three lines
+
+$$S = Q K^\top, \qquad P = \mathrm{softmax}(S), \qquad O = P V$$
+
+```python
+scores = q @ k.T  # writes S
+probs = softmax(scores)  # reads S, writes P
+out = probs @ v  # reads P
+```
+
+**Predict:** 1024 tokens, 64 features. How much larger are $S$ and $P$ than all the rest?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="081b59f8"
+r"""
+## 注意力只有三行
+
+$$S = Q K^\top, \qquad P = \mathrm{softmax}(S), \qquad O = P V$$
+
+```python
+scores = q @ k.T  # writes S
+probs = softmax(scores)  # reads S, writes P
+out = probs @ v  # reads P
+```
+
+**先猜后算**：1024 个 token，64 个特征。$S$ 和 $P$ 比其余的加起来大多少？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Why cut at all?
@@ -48,6 +78,26 @@ r"""
 ## 为什么要切？
 
 注意力只有三行代码。请从访存的角度来读：每一行都在读写整个矩阵。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The two big matrices are the problem
+
+{output}
+
+- Four passes over matrices of $N^2$ entries
+- First step: $S$ need never be computed in one piece
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="c25858bf"
+r"""
+## 问题在那两个大矩阵
+
+{output}
+
+- 在 $N^2$ 个元素的矩阵上走四遍
+- 第一步：$S$ 根本不必一次算完
 """
 
 # %%
@@ -70,6 +120,26 @@ out = probs @ v  # reads P
 print(f"Q, K, V and O together: {4 * q.size:9,} numbers")
 print(f"S and P together:       {scores.size + probs.size:9,} numbers")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## How many tiles?
+
+- 7 queries, cut into tiles of $B_r = 3$ rows
+- 5 keys, cut into tiles of $B_c = 2$ rows
+
+**Predict:** how many tiles has $S$, and what shape has the last one?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d7dab760"
+r"""
+## 有几个 tile？
+
+- 7 个 query，切成每块 $B_r = 3$ 行的 tile
+- 5 个 key，切成每块 $B_c = 2$ 行的 tile
+
+**先猜后算**：$S$ 有几个 tile？最后一个是什么形状？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 Usually, then, four passes run over matrices of $N^2$ entries, and two such matrices are alive. (“Usually”: a library call may fuse these steps; lesson 09 looks into that.) The course keeps the definition of attention and gets rid of the two big matrices. The first step is to see that $S$ need never be computed in one piece.
@@ -82,6 +152,28 @@ r"""
 所以通常要在 $N^2$ 个元素的矩阵上走四遍，内存里还同时放着两个这样的矩阵。（说“通常”，是因为库函数可能把这几步融合起来，第 09 课会细看。）本课程不改变注意力的定义，只去掉这两个大矩阵。第一步是弄明白：$S$ 根本不必整个一次算出来。
 
 **先猜后算**：7 个 query，每 $B_r = 3$ 行切成一块；5 个 key，每 $B_c = 2$ 行切成一块。$S$ 有几个 tile？最后一个是什么形状？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The last tile may be ragged
+
+{output}
+
+$$T_r = \lceil N_q / B_r \rceil, \qquad T_c = \lceil N_k / B_c \rceil$$
+
+Rounded **up**: a ragged tile counts.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="b48cbeb0"
+r"""
+## 最后一个可能是尾块
+
+{output}
+
+$$T_r = \lceil N_q / B_r \rceil, \qquad T_c = \lceil N_k / B_c \rceil$$
+
+要**向上**取整：尾块也算一个。
 """
 
 # %%
@@ -116,6 +208,28 @@ k = np.array([[1, 2, 0], [0, 1, 1], [2, 0, 1], [1, 1, 1], [0, 2, 1], [3, 0, 0]])
 scores = q @ k.T
 scores
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## One score is d products
+
+$$S_{rc} = \sum_{f=1}^{d} Q_{rf}\,K_{cf}$$
+
+{output}
+
+Row $r$ of $Q$, row $c$ of $K$, and **nothing else**.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="9d0c553c"
+r"""
+## 一个分数是 d 个乘积之和
+
+$$S_{rc} = \sum_{f=1}^{d} Q_{rf}\,K_{cf}$$
+
+{output}
+
+只用 $Q$ 的第 $r$ 行和 $K$ 的第 $c$ 行，**别无其他**。
+"""
+
 # %% [markdown]
 r"""
 $$S_{rc} = \sum_{f=1}^{d} Q_{rf}\,K_{cf}$$
@@ -125,6 +239,20 @@ $$S_{rc} = \sum_{f=1}^{d} Q_{rf}\,K_{cf}$$
 r, c = 1, 4
 products = [int(q[r, f] * k[c, f]) for f in range(3)]
 print(products, "sum to", sum(products), "and S[1, 4] is", scores[r, c])
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A tile is rows of Q and rows of K
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0cd0a5bb"
+r"""
+## 一个 tile：Q 的几行和 K 的几行
+
+{picture}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -149,6 +277,28 @@ rows, cols = slice(2, 4), slice(4, 6)
 tile = q[rows] @ k[cols].T
 print(tile)
 print(tile == scores[rows, cols])
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## So the tiles put together are S
+
+$$\begin{bmatrix} Q_1 \\ \vdots \\ Q_{T_r} \end{bmatrix} \begin{bmatrix} K_1^\top & \cdots & K_{T_c}^\top \end{bmatrix} = \begin{bmatrix} Q_1 K_1^\top & \cdots & Q_1 K_{T_c}^\top \\ \vdots & & \vdots \\ Q_{T_r} K_1^\top & \cdots & Q_{T_r} K_{T_c}^\top \end{bmatrix}$$
+
+**Proof.** Each element of a tile adds the same $d$ products as in the whole product.
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="5bc3fe28"
+r"""
+## 所以 tile 拼起来就是 S
+
+$$\begin{bmatrix} Q_1 \\ \vdots \\ Q_{T_r} \end{bmatrix} \begin{bmatrix} K_1^\top & \cdots & K_{T_c}^\top \end{bmatrix} = \begin{bmatrix} Q_1 K_1^\top & \cdots & Q_1 K_{T_c}^\top \\ \vdots & & \vdots \\ Q_{T_r} K_1^\top & \cdots & Q_{T_r} K_{T_c}^\top \end{bmatrix}$$
+
+**证明**：tile 的每个元素，加的都是它在整个乘积里要加的那 $d$ 个乘积。
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -177,6 +327,26 @@ for b_r, b_c in [(2, 2), (2, 3), (3, 4), (1, 6)]:  # (3, 4) leaves ragged tiles
             assert np.array_equal(q[rows] @ k[cols].T, scores[rows, cols])
 print("every tile of every blocking equals its place in S")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Poison the other rows
+
+- Keep rows 2 and 3 of $Q$, rows 4 and 5 of $K$
+- Fill all other rows with NaN
+
+**Predict:** what is left of $S$?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="387e861d"
+r"""
+## 给其余的行下毒
+
+- 留下 $Q$ 的第 2、3 行，$K$ 的第 4、5 行
+- 其余的行全部填 NaN
+
+**先猜后算**：$S$ 还剩下什么？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## A tile needs nothing but its own rows
@@ -189,6 +359,30 @@ r"""
 ## 一个 tile 只需要自己的那些行
 
 “别无其他”还可以检验得更严：$Q$ 和 $K$ 里凡是这个 tile 用不到的行，都填成 NaN。NaN 碰到谁，谁就坏掉。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The tile survives
+
+{output}
+
+One tile is one unit of work:
+
+- it needs $Q_i$ and $K_j$ only
+- it can run anywhere, at any time, in any order
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="cecfa3e1"
+r"""
+## tile 完好无损
+
+{output}
+
+一个 tile 就是一份独立的工作：
+
+- 它只需要 $Q_i$ 和 $K_j$
+- 在哪里算、何时算、按什么顺序算都行
 """
 
 # %%
@@ -215,6 +409,20 @@ for number in rng.permutation(len(work)):
     shuffled[rows, cols] = q[rows] @ k[cols].T
 print((shuffled == scores).all())
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Larger tiles: now some are ragged
+
+{picture b_r=3, b_c=4, i=2, j=2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="56c388f9"
+r"""
+## tile 大一些：有的成了尾块
+
+{picture b_r=3, b_c=4, i=2, j=2}
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Pick a tile
@@ -234,6 +442,30 @@ from utils.draw.block_matrix import BlockMatrix, alt, controls, draw
 from utils.draw.show import show
 
 show(lambda b_r, b_c, i, j: draw(BlockMatrix(q, k, b_r, b_c, i, j)), controls(q, k), alt())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## From exact numbers to floats
+
+The same sum, added in another order, may round differently.
+
+**Predict:** a tile and the whole matrix in `float32`: equal bits,
+
+- if every element adds its $d$ products in index order?
+- if the library chooses the order?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="afa17c26"
+r"""
+## 从精确的数到浮点数
+
+同一个和，换个顺序相加，舍入就可能不同。
+
+**先猜后算**：用 `float32` 算一个 tile 和整个矩阵，逐位相同吗？
+
+- 如果每个元素都按下标顺序加它的 $d$ 个乘积？
+- 如果顺序由库来选？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -274,9 +506,49 @@ def largest_difference(product):
     )
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Same order, same bits
+
+{output}
+
+- Same expression **and** order: same bits
+- Same expression: equal up to rounding
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="17de3fb2"
+r"""
+## 顺序相同，逐位相同
+
+{output}
+
+- 表达式**和**顺序都相同：逐位相同
+- 只有表达式相同：只差舍入
+"""
+
 # %%
 print("same order:", largest_difference(ordered_product))
 print("library @ :", largest_difference(lambda a, b: a @ b.T))
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. Tile bounds (5 minutes)
+2. Assemble $S$ from tiles (10)
+3. Cut the features as well (10)
+4. Judge five statements (5)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="a2e3edd3"
+r"""
+## 练习
+
+1. tile 的边界（5 分钟）
+2. 用 tile 拼出 $S$（10）
+3. 把特征也切开（10）
+4. 判断五句话的正误（5）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -544,6 +816,30 @@ answers = {"a": False, "b": False, "c": True, "d": False, "e": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. A score is $d$ products of one row of $Q$ with one row of $K$
+2. Tile $(i, j)$ is $Q_i K_j^\top$, at its place in $S$
+3. The last tile may be ragged
+4. A tile is a unit of work: anywhere, in any order
+
+**Not shown:** how to take a softmax tile by tile.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="584511f5"
+r"""
+## 带走什么
+
+1. 一个分数是 $Q$ 的一行与 $K$ 的一行的 $d$ 个乘积之和
+2. 第 $(i, j)$ 个 tile 就是 $Q_i K_j^\top$，放在 $S$ 的相应位置
+3. 最后一个 tile 可能是尾块
+4. tile 是独立的工作：在哪里算、按什么顺序都行
+
+**没有证明**：怎样一块一块地做 softmax。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -36,6 +36,28 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The right shape, the wrong rows
+
+- $Q$ is cut into two row tiles of 2 × 4
+- Each is multiplied with all of $K^\top$: two products of 2 × 4
+- Somebody lays them side by side, 2 × 8, and repairs the shape with `reshape`
+
+**Predict:** is that $S$?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="e733fb01"
+r"""
+## 形状对了，行却错了
+
+- $Q$ 切成两个 2 × 4 的行块
+- 各自乘上整个 $K^\top$：得到两个 2 × 4 的乘积
+- 有人把它们左右并排成 2 × 8，再用 `reshape` 改成对的形状
+
+**先猜后算**：这是 $S$ 吗？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## The right shape, the wrong rows
@@ -52,6 +74,20 @@ r"""
 把形状为 4 × 4 的 $Q$ 切成两个行块，每块 2 行，各自乘上整个 $K^\top$。两个 2 × 4 的乘积，要拼成 4 × 4 的 $S$。
 
 **先猜后算**：有人把两个乘积左右并排，发现形状不对，就用 `reshape` 改了过来。这样得到的是 $S$ 吗？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Query 1 gets the attention of query 2
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d6338b9b"
+r"""
+## query 1 拿到了 query 2 的注意力
+
+{output 2}
 """
 
 # %%
@@ -88,6 +124,24 @@ r"""
 切的是 $Q$ 的*行*，所以乘积也按行上下叠放。这就是第 01 课里 key 只有一个 tile、$T_c = 1$ 的情形：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Put together along the axis that was cut
+
+$$\begin{bmatrix} Q_1 \\ Q_2 \end{bmatrix} K^\top = \begin{bmatrix} Q_1 K^\top \\ Q_2 K^\top \end{bmatrix}$$
+
+**Predict:** stacked as rows, but in the wrong order. Which check notices?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8b4c7247"
+r"""
+## 切的是哪个轴，就沿哪个轴拼
+
+$$\begin{bmatrix} Q_1 \\ Q_2 \end{bmatrix} K^\top = \begin{bmatrix} Q_1 K^\top \\ Q_2 K^\top \end{bmatrix}$$
+
+**先猜后算**：按行上下叠放，但顺序错了。什么检查能发现？
+"""
+
 # %% [markdown]
 r"""
 $$
@@ -111,6 +165,24 @@ r"""
 **先猜后算**：如果按行上下叠放，但 tile 的顺序错了，会怎样？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## No shape check sees a wrong order
+
+{output}
+
+Compare **values**, on sizes that all differ.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="5387099a"
+r"""
+## 顺序错了，检查形状发现不了
+
+{output}
+
+要比较**数值**，而且用互不相同的尺寸。
+"""
+
 # %%
 from utils.tiles import tiles
 
@@ -120,6 +192,34 @@ scores = q @ k.T
 parts = [q[rows] @ k.T for rows in tiles(4, 2)]
 for stacked in (np.vstack(parts), np.vstack(parts[::-1])):
     print(stacked.shape, "equal to S:", np.array_equal(stacked, scores))
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A row tile is all that softmax needs
+
+$$O_i = \mathrm{softmax}(Q_i K^\top)\,V$$
+
+- The tile holds whole rows of $S$
+- No row has to wait for another tile
+
+{output}
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="cbfb525b"
+r"""
+## 有了行块，softmax 就什么都不缺
+
+$$O_i = \mathrm{softmax}(Q_i K^\top)\,V$$
+
+- 行块里是 $S$ 的完整的行
+- 哪一行都不用等别的 tile
+
+{output}
+
+{output 2}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -165,6 +265,36 @@ v = np.array([[8, 0], [0, 8], [4, 4], [2, 6], [6, 2], [0, 0]])
 out = np.vstack([softmax(q[rows] @ k.T) @ v for rows in tiles(4, 2)])
 print("same output, up to rounding:", np.allclose(out, softmax(scores) @ v))
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Counted memory
+
+```python
+memory = Memory(budget=160)
+Q, K = memory.slow("Q", q), memory.slow("K", k)
+k_all = K[:]
+q_1 = Q[0:2]
+s_1 = memory.chip("S", q_1 @ k_all.T)
+```
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="3e875cd7"
+r"""
+## 带计数的内存
+
+```python
+memory = Memory(budget=160)
+Q, K = memory.slow("Q", q), memory.slow("K", k)
+k_all = K[:]
+q_1 = Q[0:2]
+s_1 = memory.chip("S", q_1 @ k_all.T)
+```
+
+{output}
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 $S$ is never needed whole, only $B_r$ rows of it at a time. Is that little enough? That is a question about bytes, so let us count them.
@@ -193,6 +323,24 @@ q_1 = Q[0:2]
 s_1 = memory.chip("S", q_1 @ k_all.T)  # room on chip for a result
 print(memory)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Will the second tile fit?
+
+160 bytes on chip: $K$ takes 72, $Q_1$ takes 24, its scores 48.
+
+**Predict:** what happens when the second tile of $Q$ is read?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="c289e99a"
+r"""
+## 第二个 tile 放得下吗？
+
+片上有 160 字节：$K$ 占 72，$Q_1$ 占 24，它的分数占 48。
+
+**先猜后算**：接着读 $Q$ 的第二个 tile，会发生什么？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 **Predict before you run on.** 160 bytes are on chip at most. What happens when the second tile of $Q$ is read?
@@ -201,6 +349,28 @@ r"""
 # %% [markdown] tags=["zh"] en="e59d4898"
 r"""
 **先猜后算**：片上最多放 160 字节。接着读 $Q$ 的第二个 tile，会发生什么？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Nothing had left the chip
+
+{output}
+
+`memory.turns`: what a turn brings on chip leaves at its end.
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8a992b3f"
+r"""
+## 还没有东西离开过片上
+
+{output}
+
+`memory.turns`：一轮里来到片上的东西，在这一轮结束时离开。
+
+{output 2}
 """
 
 # %%
@@ -237,6 +407,28 @@ memory = Memory(budget=160)
 print("same weights:", np.array_equal(resident(memory, q, k, b_r=2, b_c=None), probs))
 print(memory)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The first wall: K stays on chip
+
+$$B_r\,d + N_k\,d + B_r N_k$$
+
+101,376 bytes on chip, `float32`, $d = 64$, $B_r = 16$
+
+**Predict**, with a pencil: up to which $N_k$ does this fit?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="505f10f6"
+r"""
+## 第一道墙：K 留在片上
+
+$$B_r\,d + N_k\,d + B_r N_k$$
+
+片上有 101,376 字节，`float32`，$d = 64$，$B_r = 16$
+
+**先猜后算**，用铅笔：$N_k$ 最大到多少还放得下？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 Each tensor moved once, and 144 bytes were enough. The model counts the *plan* of a loop: what is read, and what is placed with `chip`. It does not count what NumPy allocates on the way.
@@ -268,6 +460,24 @@ r"""
 # %% [markdown] tags=["zh"] en="256003a4"
 r"""
 **先猜后算**：$B_r = 16$ 时，$N_k$ 最大到多少还放得下？用铅笔算就行。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## 304 fit, 305 do not
+
+{output}
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ab3c3825"
+r"""
+## 304 个放得下，305 个不行
+
+{output}
+
+{output 2}
 """
 
 # %%
@@ -304,6 +514,28 @@ def hit(layout, n_k, b_r, b_c):
 # %%
 hit(resident, predicted, 16, None)
 hit(resident, predicted + 1, 16, None)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The second wall: K streams by
+
+$$B_r\,d + B_c\,d + B_r N_k$$
+
+Read $K$ in tiles of $B_c$ rows, and let each go when it was used.
+
+**Predict:** $B_r = B_c = 16$. How far now? Is the wall gone?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="b08b1eb4"
+r"""
+## 第二道墙：K 一块一块流过
+
+$$B_r\,d + B_c\,d + B_r N_k$$
+
+让 $K$ 按每块 $B_c$ 行读进来，用完就放掉。
+
+**先猜后算**：$B_r = B_c = 16$，现在能到多远？墙消失了吗？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -353,6 +585,28 @@ r"""
 # %% [markdown] tags=["zh"] en="6293bfce"
 r"""
 **先猜后算**：$B_r = B_c = 16$，现在能到多远？墙消失了吗？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Further, and still a wall
+
+{output}
+
+{output 2}
+
+The row tile of scores, $B_r N_k$, fills the chip. Smaller tiles of $K$ hardly help.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="16de7567"
+r"""
+## 远了不少，但墙还在
+
+{output}
+
+{output 2}
+
+填满片上的是行块的分数 $B_r N_k$。把 $K$ 的 tile 切小，几乎没有好处。
 """
 
 # %%
@@ -410,12 +664,44 @@ r"""
 把 $K$ 的 tile 切小，几乎没有好处：填满片上的是行块的分数 $B_r N_k$。$B_r$ 越大，填得越快。那为什么还有人想要大的 $B_r$？数一数 256 个 query 对 256 个 key 的访存量：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Streaming buys room with traffic
+
+{output}
+
+Every row tile reads all of $K$ again: **room on chip against bytes moved**.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="263d7072"
+r"""
+## 流式读取：用访存量换空间
+
+{output}
+
+每个行块都要把整个 $K$ 再读一遍：**片上空间与搬运量的取舍**。
+"""
+
 # %%
 q_256, k_256 = np.zeros((2, 256, D))
 for layout, b_r in ((resident, 16), (streamed, 16), (streamed, 64)):
     memory = Memory(BUDGET)
     layout(memory, q_256, k_256, b_r, 16)
     print(f"K {layout.__name__}, B_r = {b_r}: reads of K: {memory.read['K'] / (256 * D * 4):.0f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Past the wall
+
+{picture n_k=400}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6b0c447d"
+r"""
+## 越过那道墙
+
+{picture n_k=400}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -449,6 +735,24 @@ def chip(layout, n_k, b_r, b_c):
 
 
 show(chip, controls(), alt())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The row itself must be cut
+
+$B_r N_k$ stays as long as whole rows stay on chip.
+
+**Predict:** six keys in two halves, softmax on each half. What does each row add up to?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0cdb3fae"
+r"""
+## 该切的是行本身
+
+只要整行留在片上，$B_r N_k$ 就还在。
+
+**先猜后算**：6 个 key 分成两半，每一半各做 softmax。每一行加起来是多少？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -484,6 +788,26 @@ $B_r$ 让两道墙都移动。$B_c$ 只移动流式读取的那道墙：tile 小
 **先猜后算**：6 个 key 分成两半，每一半各做 softmax，再左右并排。每一行的和是多少？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Each half hands out all the attention
+
+{output}
+
+- Cutting queries leaves softmax as it was
+- Cutting keys is where it gets hard: lessons 03 to 06
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="989f916a"
+r"""
+## 每一半都把全部注意力分了出去
+
+{output}
+
+- 切 query，softmax 不受影响
+- 切 key 才难：第 03 到 06 课
+"""
+
 # %%
 halves = np.hstack([softmax(scores[:, cols]) for cols in tiles(6, 3)])
 print("rows of the halves add up to", halves.sum(axis=1).round(12))
@@ -497,6 +821,26 @@ Each half hands out all the attention there is. Cutting the queries left softmax
 # %% [markdown] tags=["zh"] en="69a52e4f"
 r"""
 每一半都把全部注意力分了出去。切 query 对 softmax 没有影响；切 key，softmax 就难了。第 03 课打开黑盒，第 04 到 06 课再来切开一行。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. Weights by rows (5 minutes)
+2. The tallest row tile (5)
+3. Four ways to stack (3)
+4. Judge five statements (2)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="b8a6eda1"
+r"""
+## 练习
+
+1. 按行块算权重（5 分钟）
+2. 最高的行块（5）
+3. 四种拼法（3）
+4. 判断五句话的正误（2）
 """
 
 # %% [markdown] tags=["en"]
@@ -757,6 +1101,30 @@ answers = {"a": True, "b": False, "c": True, "d": False, "e": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. Rows were cut: stack products as rows, in order
+2. Right shape is not right rows: compare values
+3. A row tile holds whole rows, all that softmax needs
+4. Both layouts hit a wall that grows with $N_k$
+
+**Not shown:** speed. That takes a kernel and a clock.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6158fdef"
+r"""
+## 带走什么
+
+1. 切的是行：乘积要按行、按顺序叠放
+2. 形状对不等于行对：要比较数值
+3. 行块里是完整的行，softmax 要的就是这个
+4. 两种存放方式都会随 $N_k$ 增大而撞墙
+
+**没有证明**：速度。那要有 kernel，还要有秒表。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -36,6 +36,24 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Nothing can be written before the last score is read
+
+Scores 1, 2, 3, 5. Somebody replaces only the last one by 6.
+
+**Predict:** which of the four weights change?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="b04f75d6"
+r"""
+## 没读到最后一个分数，一个权重也写不出
+
+分数是 1、2、3、5。有人只把最后一个换成 6。
+
+**先猜后算**：四个权重中，哪几个会变？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Nothing can be written before the last score is read
@@ -62,10 +80,58 @@ def stages(x):
     return x, terms, l, terms / l
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## All four
+
+{output}
+
+$$\ell = \sum_c e^{x_c}$$
+
+**Reduce** the row to its denominator, then **write** the weights.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d8523b72"
+r"""
+## 四个都变
+
+{output}
+
+$$\ell = \sum_c e^{x_c}$$
+
+先把一行**归约**成分母，再**写出**权重。
+"""
+
 # %%
 for row in ([1.0, 2, 3, 5], [1.0, 2, 3, 6]):
     _, terms, l, probs = stages(np.array(row))
     print(f"{row}: sum {l:.3f}, weights {probs.round(4)}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three rows in float32
+
+| row | right weights |
+|---|---|
+| 88.5, 88.5, 88.5 | three thirds |
+| 1000, 0 | 1 and almost 0 |
+| −1000, −1001 | 0.731 and 0.269 |
+
+**Predict:** what does the plain formula give? Which is the worst?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="58e4a05e"
+r"""
+## float32 里的三行
+
+| 一行分数 | 正确的权重 |
+|---|---|
+| 88.5, 88.5, 88.5 | 各三分之一 |
+| 1000, 0 | 1 和几乎为 0 |
+| −1000, −1001 | 0.731 和 0.269 |
+
+**先猜后算**：直接套公式会得到什么？哪一种最糟？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -87,6 +153,28 @@ r"""
 公式没有错。下面是三行 `float32` 分数，它们本应得到：三个 1/3；1 和几乎为 0 的数；0.731 和 0.269。
 
 **先猜后算**：实际会得到什么？三者之中哪一个最糟，为什么？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three ways to fail
+
+{output}
+
+- The **sum** overflows: three zeros, and no warning
+- A **term** overflows: $\infty / \infty$ is NaN
+- All terms underflow: $0 / 0$ is NaN
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1b6099d2"
+r"""
+## 三种失败
+
+{output}
+
+- **和**上溢：三个 0，毫无警告
+- **一项**上溢：$\infty / \infty$ 是 NaN
+- 各项全部下溢：$0 / 0$ 是 NaN
 """
 
 # %%
@@ -116,6 +204,24 @@ NaN 反倒是友好的：它会一路传下去，直到有人发现。三个 0 �
 $x$ 最大能到多少？把每种类型的最大数换算成指数（NumPy 没有 `bfloat16`，它的最大数是 $(2 - 2^{-7}) \cdot 2^{127}$）：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## How far can x go?
+
+{output}
+
+In `float16` a score of 12 is already too much.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="499464f3"
+r"""
+## x 能走多远？
+
+{output}
+
+在 `float16` 里，分数 12 就已经太大。
+"""
+
 # %%
 largest = {name: float(np.finfo(name).max) for name in ("float16", "float32", "float64")}
 largest["bfloat16"] = (2 - 2**-7) * 2.0**127
@@ -138,6 +244,28 @@ r"""
 ## 减去一个常数
 
 对任何数 $z$：
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Subtract a constant: exact, for any z
+
+$$\frac{e^{x_j - z}}{\sum_{c} e^{x_c - z}} = \frac{e^{-z}\, e^{x_j}}{e^{-z} \sum_{c} e^{x_c}} = \frac{e^{x_j}}{\sum_{c} e^{x_c}}$$
+
+With base 2 and whole scores, nothing is rounded:
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8bba721c"
+r"""
+## 减去常数：对任何 z 都精确
+
+$$\frac{e^{x_j - z}}{\sum_{c} e^{x_c - z}} = \frac{e^{-z}\, e^{x_j}}{e^{-z} \sum_{c} e^{x_c}} = \frac{e^{x_j}}{\sum_{c} e^{x_c}}$$
+
+以 2 为底，分数取整数，就没有任何舍入：
+
+{output}
 """
 
 # %% [markdown]
@@ -168,6 +296,28 @@ row = [1, 2, 3, 5]
 for z in (-7, 3, 5, 1000):
     assert exact_softmax([s - z for s in row]) == exact_softmax(row)
 print("the same fractions for every z:", *exact_softmax(row))
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Safe softmax: subtract $m = \max_c x_c$
+
+{output}
+
+The three rows that failed:
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6a1018eb"
+r"""
+## 安全 softmax：减去 $m = \max_c x_c$
+
+{output}
+
+失败过的那三行：
+
+{output 2}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -221,6 +371,28 @@ rows = 3 * rng.standard_normal((1000, 64))
 gap = max(np.abs(stages(x - x.max())[3] - stages(x)[3]).max() for x in rows)
 print(f"largest difference {gap:.1e}")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Why the maximum, and not the mean?
+
+- 1, 2, 3, 5
+- −200, −200, −201
+- 0, 0, 0, 400
+
+**Predict:** subtract 0, the mean, or the maximum. Which survives which row in `float32`?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="a064240d"
+r"""
+## 为什么是最大值，而不是平均值？
+
+- 1, 2, 3, 5
+- −200, −200, −201
+- 0, 0, 0, 400
+
+**先猜后算**：减 0、减平均值、减最大值，在 `float32` 里各能通过哪几行？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Why the maximum, and not the mean?
@@ -235,12 +407,52 @@ r"""
 减哪个常数都合法。**先猜后算**：常数取 0、平均值或最大值，在 `float32` 里，分别能算对下面的哪几行？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Only the maximum always works
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="dd16595b"
+r"""
+## 只有最大值每次都行
+
+{output}
+"""
+
 # %%
 constants = {"0": lambda x: np.float32(0), "mean": np.mean, "max": np.max}
 for row in ([1, 2, 3, 5], [-200, -200, -201], [0, 0, 0, 400]):
     x = np.array(row, dtype=np.float32)
     for name, constant in constants.items():
         print(f"{row!s:18} minus {name:4}: {stages(x - constant(x))[3].round(3)}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The denominator is bounded
+
+- The largest term is 1, and no term exceeds 1
+
+$$1 \le \ell \le n$$
+
+64 scores, from all equal to widely spread:
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2949d0ea"
+r"""
+## 分母有界
+
+- 最大的一项是 1，没有一项超过 1
+
+$$1 \le \ell \le n$$
+
+64 个分数，从全部相等到相差悬殊：
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -256,6 +468,20 @@ r"""
 for spread in (0, 1, 10, 1000):
     x = spread * rng.standard_normal(64)
     print(f"spread {spread:4}: l = {stages(x - x.max())[2]:.3f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The silent failure: plain left, safe right
+
+{picture row=[5, 5, 5, 5], shift=83}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="9ce8dac1"
+r"""
+## 无声的失败：左边直接套公式，右边安全
+
+{picture row=[5, 5, 5, 5], shift=83}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -282,6 +508,36 @@ def both(row, dtype, shift):
 
 
 show(both, controls(), alt())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three passes
+
+```python
+for s in row:  # pass 1: the maximum
+    m = max(m, s)
+for s in row:  # pass 2: the sum, needs m
+    l += np.exp(s - m)
+probs = [np.exp(s - m) / l for s in row]
+```
+
+The third pass is the price of safety. Lesson 04 gets it back.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="001eb21b"
+r"""
+## 三遍
+
+```python
+for s in row:  # pass 1: the maximum
+    m = max(m, s)
+for s in row:  # pass 2: the sum, needs m
+    l += np.exp(s - m)
+probs = [np.exp(s - m) / l for s in row]
+```
+
+多出来的一遍是安全的代价。第 04 课会把它省回来。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -353,6 +609,24 @@ guess = scores[:, :2].max(axis=1)
 print("row tiles: m and l are final")
 print("first 2 of 6 keys: m is right for", (guess == m).sum(), "of 7 rows")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A masked score
+
+Scores 0 and 1000; the second key is masked.
+
+**Predict:** what comes out if its term is set to 0 only **after** the maximum and exp?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="b8b1d969"
+r"""
+## 被掩码的分数
+
+分数是 0 和 1000，第二个 key 被掩码。
+
+**先猜后算**：如果取最大值、求 exp **之后**才把它那一项设为 0，会得到什么？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Masked scores
@@ -369,6 +643,24 @@ r"""
 query 不许看到的 key 要*被掩码*：把它的分数设为 $-\infty$，$e^{-\infty} = 0$ 就拿走了它的权重。掩码必须在取最大值*之前*加上。下面第二个 key 被掩码，而它的分数恰好很大。
 
 **先猜后算**：如果先取最大值、求 exp，再把它那一项设为 0，会得到什么？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## First the mask, then the maximum
+
+{output}
+
+A row without any visible key: $-\infty - (-\infty)$ is NaN. This course gives it weights 0.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="f0194172"
+r"""
+## 先加掩码，再取最大值
+
+{output}
+
+一行没有任何可见的 key：$-\infty - (-\infty)$ 是 NaN。本课程规定它的权重全是 0。
 """
 
 # %%
@@ -419,6 +711,26 @@ for name in ("float16", "float32", "float64"):
     edge = np.log(2) - np.log(smallest)  # below half of the smallest number, rounding gives 0
     kept, lost = np.exp(np.array([-edge + 0.1, -edge - 0.1], dtype=name))
     print(f"{name}: {edge:.1f} below the maximum a term falls from {kept:.0e} to {lost}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. Safe softmax, masked rows too (7 minutes)
+2. Find the edge by bisection (4)
+3. Log-sum-exp (3)
+4. Spot the slip, and judge (4)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="5c6528bd"
+r"""
+## 练习
+
+1. 安全 softmax，包括被掩码的行（7 分钟）
+2. 用二分法找到边界（4）
+3. log-sum-exp（3）
+4. 找出笔误，判断正误（4）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -707,6 +1019,32 @@ answers = {"a": True, "b": False, "c": False, "d": False, "e": False, "f": True}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. Softmax reduces before it writes
+2. The plain formula fails in three ways, one of them silent
+3. Any constant is exact algebra; the maximum is safe
+4. $1 \le \ell \le n$
+5. Three passes: maximum, sum, write
+
+**Not shown:** what to do when the row comes in pieces.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="5a79e4a7"
+r"""
+## 带走什么
+
+1. softmax 先归约，后写出
+2. 直接套公式有三种失败，其中一种无声无息
+3. 减任何常数，代数上都精确；减最大值才安全
+4. $1 \le \ell \le n$
+5. 三遍：最大值、求和、写出
+
+**没有证明**：一行分几段到来时怎么办。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -36,6 +36,36 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A maximum that is only a guess
+
+Scores 1, 2, 3, 5 arrive one by one. The right denominator is 1.203.
+
+```python
+for s in row:
+    m = max(m, s)
+    l += np.exp(s - m)
+```
+
+**Predict:** what does this loop give?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8204be5f"
+r"""
+## 最大值只是个猜测
+
+分数 1、2、3、5 一个接一个到来。正确的分母是 1.203。
+
+```python
+for s in row:
+    m = max(m, s)
+    l += np.exp(s - m)
+```
+
+**先猜后算**：这个循环得到多少？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## A maximum that is only a guess
@@ -52,6 +82,26 @@ r"""
 分数一个接一个到来，而每个分数我们只想读一次。读了两个分数之后，我们只知道目前为止最大的那个，即*当前最大值*（running maximum）。很容易想到：那就先减它。
 
 **先猜后算**：对 1、2、3、5 这一行，正确的分母是 1.203。下面的循环得到多少？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Four terms, four references
+
+{output}
+
+- Forward it adds $e^{1-1} + e^{2-2} + e^{3-3} + e^{5-5} = 4$
+- Numbers with different references cannot be added
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7cc1b72a"
+r"""
+## 四项，四个参照
+
+{output}
+
+- 正着读，它加的是 $e^{1-1} + e^{2-2} + e^{3-3} + e^{5-5} = 4$
+- 参照不同的数不能相加
 """
 
 # %%
@@ -88,6 +138,28 @@ r"""
 假设到目前为止的和是相对于 $m$ 的，新的最大值是 $m_\mathrm{new}$。每个旧的项都要换参照，而对每一项来说，要乘的系数都一样：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## When m moves, all old terms shrink at once
+
+$$e^{x_c - m_\mathrm{new}} = e^{m - m_\mathrm{new}} \cdot e^{x_c - m} = \alpha \cdot e^{x_c - m}$$
+
+One factor for every old term, so one factor for their **sum**:
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2e04f245"
+r"""
+## m 一动，旧的项一起变小
+
+$$e^{x_c - m_\mathrm{new}} = e^{m - m_\mathrm{new}} \cdot e^{x_c - m} = \alpha \cdot e^{x_c - m}$$
+
+旧的每一项都乘同一个系数，所以它们的**和**也乘这个系数：
+
+{output}
+"""
+
 # %% [markdown]
 r"""
 $$e^{x_c - m_\mathrm{new}} = e^{m - m_\mathrm{new}} \cdot e^{x_c - m} = \alpha \cdot e^{x_c - m}, \qquad \alpha = e^{m - m_\mathrm{new}}$$
@@ -109,6 +181,30 @@ alpha = np.exp(3.0 - 5)  # now comes 5
 print("rescale each term:", (alpha * terms).sum())
 print("rescale the sum:  ", alpha * terms.sum())
 print("from scratch:     ", np.exp(np.array([1.0, 2, 3]) - 5).sum())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Online softmax
+
+$$m_t = \max(m_{t-1}, x_t), \qquad \ell_t = e^{m_{t-1} - m_t}\,\ell_{t-1} + e^{x_t - m_t}$$
+
+{output}
+
+- $\ell$ may fall, though a term was added: the unit has changed
+- $\ell \cdot e^m$ is the sum of the exponentials
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="faed5b0e"
+r"""
+## 在线 softmax
+
+$$m_t = \max(m_{t-1}, x_t), \qquad \ell_t = e^{m_{t-1} - m_t}\,\ell_{t-1} + e^{x_t - m_t}$$
+
+{output}
+
+- 加了一个正的项，$\ell$ 反而可能变小：单位变了
+- $\ell \cdot e^m$ 才是指数之和
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -138,6 +234,30 @@ m, l = -np.inf, 0.0
 for s in row:
     m, l = update(m, l, s)
     print(f"read {s:g}: m = {m:g}, l = {l:.4f}, and l · e^m = {l * np.exp(m):8.4f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The proof, by induction
+
+**Claim.** After $t$ scores $m_t$ is their maximum, and $\ell_t = \sum_{c \le t} e^{x_c - m_t}$
+
+- **Start.** No score is read: the sum is empty, $\ell_0 = 0$
+- **Step.** $\alpha = e^{m_{t-1} - m_t}$ turns each old term into $e^{x_c - m_t}$; the update adds the one that is missing
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7e9ac47f"
+r"""
+## 用归纳法证明
+
+**命题**：读完 $t$ 个分数后，$m_t$ 是它们的最大值，$\ell_t = \sum_{c \le t} e^{x_c - m_t}$
+
+- **起点**：一个分数也没读，和是空的，$\ell_0 = 0$
+- **递推**：乘上 $\alpha = e^{m_{t-1} - m_t}$，旧的每一项都变成 $e^{x_c - m_t}$；更新式再加上还缺的那一项
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -179,6 +299,30 @@ for t, s in enumerate(scores[1:], start=2):
     assert l == sum(Fraction(2) ** (x - m) for x in scores[:t])
 print("exactly equal after every score; at the end m =", m, "and l =", l)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Four kinds of rows
+
+1, 2, 3, 5  ·  5, 3, 2, 1  ·  2, 2, 2, 2  ·  1, 40, 3, 2
+
+**Predict:**
+
+- After the first score, how often is $\alpha$ below 1?
+- What is $\ell$ at the end of the last two?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="a7379bc6"
+r"""
+## 四种行
+
+1, 2, 3, 5  ·  5, 3, 2, 1  ·  2, 2, 2, 2  ·  1, 40, 3, 2
+
+**先猜后算**：
+
+- 从第二个分数算起，$\alpha$ 有几次小于 1？
+- 后两行最后的 $\ell$ 是多少？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Four kinds of rows
@@ -193,6 +337,26 @@ r"""
 **先猜后算**：在上升的行、下降的行、恒定的行和有一个分数特别大的行里，从第二个分数算起，$\alpha$ 各有几次小于 1？后两种行，最后的 $\ell$ 是多少？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## α is below 1 exactly when m moves
+
+{output}
+
+- The first $\alpha$ is 0: it rescales an empty sum
+- A huge score makes all before it vanish, as it should
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8ad37c97"
+r"""
+## 恰好在 m 移动时，α 才小于 1
+
+{output}
+
+- 第一个 $\alpha$ 是 0：它重标定的是一个空的和
+- 巨大的分数一来，之前的一切都消失了：本该如此
+"""
+
 # %%
 for row in ([1, 2, 3, 5], [5, 3, 2, 1], [2, 2, 2, 2], [1, 40, 3, 2]):
     m, l, factors = -np.inf, 0.0, []
@@ -200,6 +364,20 @@ for row in ([1, 2, 3, 5], [5, 3, 2, 1], [2, 2, 2, 2], [1, 40, 3, 2]):
         factors.append(float(f"{np.exp(m - max(m, s)):.2g}"))
         m, l = update(m, l, s)
     print(f"{row!s:13}: alpha {factors!s:26} m = {m}, l = {l:.4f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Will m move?
+
+{picture row=[2, 1, 3, 0, 4, 3], step=4}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="81d15952"
+r"""
+## m 会动吗？
+
+{picture row=[2, 1, 3, 0, 4, 3], step=4}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -219,6 +397,20 @@ r"""
 先把滑块移到 0。每到偶数步，图会问：$m$ 会动吗（will m move?）？先回答，再往下走。它一动，旧的柱就一起变矮，空框是原来的高度。ℓ 在哪一步变短了？然后换一行再试。
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## It moved: all old bars shrank together
+
+{picture row=[2, 1, 3, 0, 4, 3], step=5}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="744b777d"
+r"""
+## 动了：旧的柱一起变矮
+
+{picture row=[2, 1, 3, 0, 4, 3], step=5}
+"""
+
 # %%
 from utils.draw.online_softmax import Walk, alt, controls, draw
 from utils.draw.show import show
@@ -232,6 +424,20 @@ def walk(row, step):
 
 
 show(walk, controls(), alt())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The last score of 1, 2, 3, 5
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0774d24b"
+r"""
+## 1、2、3、5 的中途
+
+{picture}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -251,6 +457,28 @@ r"""
 更新式里的指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$，而 $m_t$ 是两者中较大的：所以没有一个指数大于 0。用起伏从平缓到剧烈的行来试，分数可以大到几千：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Nothing of the stability is lost
+
+Every exponent is $m_{t-1} - m_t$ or $x_t - m_t$: none is above 0.
+
+{output}
+
+And $1 \le \ell_t \le t$ after every score.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1510e29b"
+r"""
+## 稳定性一点没丢
+
+指数不是 $m_{t-1} - m_t$，就是 $x_t - m_t$：没有一个大于 0。
+
+{output}
+
+而且读完每个分数后都有 $1 \le \ell_t \le t$。
+"""
+
 # %%
 rng = np.random.default_rng(4)
 exponents, gap = [], 0.0
@@ -265,6 +493,28 @@ for row in spreads * rng.standard_normal((300, 64)):
 print("largest exponent:", max(exponents))
 print(f"largest relative difference from safe softmax: {gap:.1e}")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The start is delicate
+
+**Predict:** what is $\ell$ at the end?
+
+- Start with $m_0 = 0$, read −1, −2
+- Start with $m_0 = 0$, read −1000, −1001
+- Start with $m_0 = -\infty$, but the first score is masked
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="eb73565c"
+r"""
+## 起点要小心
+
+**先猜后算**：最后的 $\ell$ 是多少？
+
+- 从 $m_0 = 0$ 出发，读 −1、−2
+- 从 $m_0 = 0$ 出发，读 −1000、−1001
+- 从 $m_0 = -\infty$ 出发，但第一个分数被掩码
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 And $1 \le \ell_t \le t$, as the `assert` tried after every score, for the reason given in lesson 03: the largest term is 1, and none is above 1.
@@ -277,6 +527,27 @@ r"""
 而且 $1 \le \ell_t \le t$，`assert` 在读完每个分数之后都检验过。理由同第 03 课：最大的一项是 1，没有一项超过 1。
 
 有两处要小心，都在起点。**先猜后算**：有人从 $m_0 = 0$ 出发，读完 −1、−2 这一行，$\ell$ 是多少？读完 −1000、−1001 呢？如果起点没错，但第一个分数被掩码，又会怎样？
+"""
+
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Right algebra, and floats that fail
+
+{output}
+
+- $m_0 = 0$: any reference is legal, until everything underflows
+- $-\infty - (-\infty)$ is NaN: while $m = -\infty$, subtract 0 instead
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="c1580f26"
+r"""
+## 代数没错，浮点数撑不住
+
+{output}
+
+- $m_0 = 0$：参照可以任选，直到各项全部下溢
+- $-\infty - (-\infty)$ 是 NaN：只要 $m = -\infty$，就改减 0
 """
 
 
@@ -314,6 +585,32 @@ m, l = -np.inf, 0.0
 for s in [-np.inf, 3.0]:
     m, l = careful_update(m, l, s)
     print("m =", m, "and l =", l)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three passes become two
+
+| | passes |
+|---|---|
+| plain formula | sum, write |
+| safe softmax | maximum, sum, write |
+| online softmax | maximum and sum, write |
+
+**Predict:** room on chip for one score. How many reads and writes for each element?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="fe22f638"
+r"""
+## 三遍变两遍
+
+| | 每一遍做什么 |
+|---|---|
+| 直接套公式 | 求和，写出 |
+| 安全 softmax | 最大值，求和，写出 |
+| 在线 softmax | 最大值与求和，写出 |
+
+**先猜后算**：片上只放得下一个分数。每个元素要读写几次？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -365,6 +662,28 @@ def online(x, y, memory):
         y[c] = np.exp(x[c] - m) / l
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## One access of four is saved
+
+{output}
+
+With room on chip for the whole row, safe softmax reads it once as well:
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d690b7aa"
+r"""
+## 四次访问省了一次
+
+{output}
+
+如果片上放得下整行，安全 softmax 也只读一次：
+
+{output 2}
+"""
+
 # %%
 n, values = 1000, rng.standard_normal(1000)
 right = np.exp(values) / np.exp(values).sum()
@@ -401,6 +720,26 @@ row = x[:]
 y[:] = np.exp(row - row.max()) / np.exp(row - row.max()).sum()
 print(f"{memory.read['x'] / (4 * n):g} read + {memory.written['y'] / (4 * n):g} write")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two readers share the row
+
+- One has read 1, 2: $m_a = 2$, $\ell_a = e^{-1} + 1$
+- The other has read 3, 5: $m_b = 5$, $\ell_b = e^{-2} + 1$
+
+**Predict:** do the two terms of 1 weigh the same in the whole row?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1bc47133"
+r"""
+## 两个人分读一行
+
+- 一个读了 1、2：$m_a = 2$，$\ell_a = e^{-1} + 1$
+- 另一个读了 3、5：$m_b = 5$，$\ell_b = e^{-2} + 1$
+
+**先猜后算**：两个 1，在整行里的分量一样吗？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Two readers
@@ -417,6 +756,28 @@ r"""
 现在让两个人分着读这一行：一个读 1、2，另一个读 3、5。
 
 **先猜后算**：两个人的 $\ell$ 里各有一项 $e^0 = 1$。放到整行里，这两项的分量一样吗？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## To the common reference, then add
+
+$$m = \max(m_a, m_b), \qquad \ell = e^{m_a - m}\,\ell_a + e^{m_b - m}\,\ell_b$$
+
+{output}
+
+A local number has no meaning without its reference. The **merge** works in any order.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="9bf14fd3"
+r"""
+## 先换成共同的参照，再相加
+
+$$m = \max(m_a, m_b), \qquad \ell = e^{m_a - m}\,\ell_a + e^{m_b - m}\,\ell_b$$
+
+{output}
+
+离开参照，局部的数没有意义。**合并**按什么顺序都行。
 """
 
 # %%
@@ -464,6 +825,28 @@ for _ in range(3):
         m = max(m_a, m_b)
         readers.append((m, np.exp(m_a - m) * l_a + np.exp(m_b - m) * l_b))
     print("random merges:", readers[0][1])
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. The update, for a tile (6 minutes)
+2. The merge (4)
+3. Softmax in two passes, in little room (6)
+4. The order does not matter: test it, then prove it (5)
+5. Judge six statements (3)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="aca0f485"
+r"""
+## 练习
+
+1. 对一个 tile 做更新（6 分钟）
+2. 合并（4）
+3. 地方小，两遍做完 softmax（6）
+4. 顺序无关：先测试，再证明（5）
+5. 判断六句话的正误（3）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -830,6 +1213,32 @@ answers = {"a": False, "b": True, "c": False, "d": False, "e": True, "f": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. $\ell$ is a sum relative to the running maximum
+2. When $m$ moves, one factor $\alpha$ rescales all old terms
+3. By induction it is right after every score
+4. Three passes become two
+5. Pieces merge at their common maximum, in any order
+
+**Not shown:** how fast it is. Only accesses were counted.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8154230d"
+r"""
+## 带走什么
+
+1. $\ell$ 是相对于当前最大值的和
+2. $m$ 一动，一个系数 $\alpha$ 就把旧的项全部重标定
+3. 由归纳法，读完每个分数后都是对的
+4. 三遍变两遍
+5. 几段要合并，先换成共同的最大值，按什么顺序都行
+
+**没有证明**：它有多快。这里只数了访问次数。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -36,6 +36,30 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two correct answers, one wrong sum
+
+- Machine A: scores 0, 0, all values 1
+- Machine B: scores 5, 5, all values 0
+
+Each computes a correct output for its own keys.
+
+**Predict:** add the two, average them. And what is right?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="195c7ca4"
+r"""
+## 两个正确的答案，一个错误的和
+
+- 机器 A：分数 0、0，value 全是 1
+- 机器 B：分数 5、5，value 全是 0
+
+它们对自己的 key 都算出了正确的输出。
+
+**先猜后算**：相加？取平均？正确的又是什么？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Two correct answers, one wrong sum
@@ -65,6 +89,30 @@ def attention(scores, v):
     return weights @ v / weights.sum()
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Dividing threw the weight away
+
+{output}
+
+- In each half the weights sum to 1: in all, to 2
+- Nobody knows any more that B's keys weigh $e^5$ times as much
+
+**What should A and B have kept?**
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d21b9416"
+r"""
+## 一做除法，分量就丢了
+
+{output}
+
+- 每一半的权重之和是 1，合起来是 2
+- 谁也不知道 B 的 key 重了 $e^5$ 倍
+
+**A 和 B 当初应该留下什么？**
+"""
+
 # %%
 out_a, out_b = attention(scores[:2], v[:2]), attention(scores[2:], v[2:])
 print(f"added {out_a + out_b:.5f}, averaged {(out_a + out_b) / 2:.5f}")
@@ -92,6 +140,32 @@ $4.2 \cdot 10^3$ 加 $5.0 \cdot 10^1$ 怎么算？先*对齐指数*，再*把尾
 一行分数，连同它的最大值 $m$ 和归一化分母 $\ell$，就是这样一个数。它的值是所有 $e^{x}$ 之和，尾数是 $\ell$，指数是 $m$：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A state is a floating-point number
+
+$$4.2 \cdot 10^3 + 5.0 \cdot 10^1 = 4.2 \cdot 10^3 + 0.05 \cdot 10^3 = 4.25 \cdot 10^3$$
+
+Align the exponents, add the mantissas.
+
+$$\sum_c e^{x_c} = \ell \cdot e^{m}, \qquad \ell = \sum_c e^{x_c - m}$$
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="80e1df4f"
+r"""
+## 状态就是一个浮点数
+
+$$4.2 \cdot 10^3 + 5.0 \cdot 10^1 = 4.2 \cdot 10^3 + 0.05 \cdot 10^3 = 4.25 \cdot 10^3$$
+
+对齐指数，尾数相加。
+
+$$\sum_c e^{x_c} = \ell \cdot e^{m}, \qquad \ell = \sum_c e^{x_c - m}$$
+
+{output}
+"""
+
 # %% [markdown]
 r"""
 $$\sum_c e^{x_c} = \ell \cdot e^{m}, \qquad \ell = \sum_c e^{x_c - m}$$
@@ -112,6 +186,26 @@ a, b = state_of_row([1, 2]), state_of_row([3, 5])
 for m, l in (a, b):
     print(f"m = {m}, l = {l:.4f}, value l·e^m = {value(m, l):.3f}")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Merge the two
+
+- $m = 2$, $\ell = 1.3679$
+- $m = 5$, $\ell = 1.1353$
+
+**Predict:** which $m$ has the result? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2ce6156d"
+r"""
+## 合并这两个状态
+
+- $m = 2$，$\ell = 1.3679$
+- $m = 5$，$\ell = 1.1353$
+
+**先猜后算**：结果的 $m$ 是多少？它的 $\ell$ 比 $1.3679 + 1.1353$ 大还是小？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 **Predict before you run on.** Merge the two, that is, add the two numbers. Which $m$ has the result? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
@@ -120,6 +214,35 @@ r"""
 # %% [markdown] tags=["zh"] en="352a197a"
 r"""
 **先猜后算**：合并这两个状态，也就是把这两个数相加。结果的 $m$ 是多少？它的 $\ell$ 比 $1.3679 + 1.1353$ 大还是小？
+"""
+
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Smaller: the left mantissa was shrunk
+
+```python
+m = max(m_a, m_b)
+return m, l_a * np.exp(m_a - m) + l_b * np.exp(m_b - m)
+```
+
+{output}
+
+**No factor exceeds 1:** a merge never makes a term larger.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="44267f34"
+r"""
+## 更小：左边的尾数先变小了
+
+```python
+m = max(m_a, m_b)
+return m, l_a * np.exp(m_a - m) + l_b * np.exp(m_b - m)
+```
+
+{output}
+
+**没有任何系数超过 1**：合并从不把任何一项变大。
 """
 
 
@@ -156,6 +279,28 @@ r"""
 注意力还需要一样东西：value 的加权和。*先不归一化*，让它相对于同一个 $m$，记作 $\tilde O$。它有 $d_v$ 个元素，每个元素都是一个尾数，配的指数都是 $m$：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The output is a number of the same kind
+
+$$\tilde O = \sum_c e^{x_c - m}\, v_c, \qquad O = \tilde O / \ell$$
+
+$$\tilde O \leftarrow e^{m_a - m}\, \tilde O_a + e^{m_b - m}\, \tilde O_b$$
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="f60b70a1"
+r"""
+## 输出也是同样的数
+
+$$\tilde O = \sum_c e^{x_c - m}\, v_c, \qquad O = \tilde O / \ell$$
+
+$$\tilde O \leftarrow e^{m_a - m}\, \tilde O_a + e^{m_b - m}\, \tilde O_b$$
+
+{output}
+"""
+
 # %% [markdown]
 r"""
 $$\tilde O = \sum_c e^{x_c - m}\, v_c, \qquad \tilde O \leftarrow e^{m_a - m}\, \tilde O_a + e^{m_b - m}\, \tilde O_b, \qquad O = \tilde O / \ell$$
@@ -190,11 +335,51 @@ r"""
 这正是前面的正确结果。一共要保存多少东西？数一数：4 个 query，$d_v = 8$，一次有 10 个 key，一次有 1000 个。
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The number of keys is nowhere in it
+
+{output}
+
+For each row: $m$, $\ell$, and an accumulator with $d_v$ entries.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="f5c64d8b"
+r"""
+## key 的个数根本没有出现
+
+{output}
+
+每一行：$m$、$\ell$，以及一个有 $d_v$ 个元素的累加器。
+"""
+
 # %%
 rng = np.random.default_rng(5)
 for n_k in (10, 1000):
     state = states.state_of(rng.normal(size=(4, n_k)), rng.normal(size=(n_k, 8)))
     print(n_k, "keys:", {name: part.shape for name, part in state._asdict().items()})
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Chain, tree, shuffle: any order
+
+- The value of $a \oplus b$ is the **sum** of the two values
+- Its exponent is the **larger** of the two
+- Sums and maxima care neither for order nor for brackets
+
+Exponent and value together fix the state. Nothing more is needed.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="849edc16"
+r"""
+## 链、树、打乱：什么顺序都行
+
+- $a \oplus b$ 的值是两个值的**和**
+- 它的指数是两个指数中**较大**的
+- 求和与取最大值都不在乎顺序和括号
+
+指数和值一起就确定了状态。证完了。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -245,6 +430,32 @@ def tree(merge, parts):
     return parts[0]
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exactly equal; in floats, up to rounding
+
+Base 2 and `Fraction`, compared with `==`:
+
+{output}
+
+512 keys in floats:
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1c6ef404"
+r"""
+## 精确相等；浮点数只差舍入
+
+以 2 为底，用 `Fraction`，以 `==` 比较：
+
+{output}
+
+512 个 key，用浮点数：
+
+{output 2}
+"""
+
 # %%
 chain = reduce(exact_merge, keys)
 shuffled = reduce(exact_merge, [keys[c] for c in rng.permutation(8)])
@@ -273,6 +484,24 @@ for other in (tree(states.merge, keys), shuffled, states.state_of(x, w)):
     print(f"largest difference {difference:.1e}")
     assert difference < 1e-13
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The empty block
+
+A block without a visible key must change nothing. $\ell = 0$, and $m$?
+
+**Predict:** try $m = -\infty$ and $m = 0$ on a row with scores near −800.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="5b36bf32"
+r"""
+## 空块
+
+没有可见 key 的块，合并进来什么也不能改变。$\ell = 0$，那么 $m$ 呢？
+
+**先猜后算**：在分数接近 −800 的一行上，试 $m = -\infty$ 和 $m = 0$。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 The same real number, different last bits: the sense of “equal” from lesson 01.
@@ -289,6 +518,26 @@ r"""
 ## 空块
 
 有因果掩码时，或者有机器没分到活时，会出现没有任何可见 key 的块。它的状态合并进来必须什么也不改变：它就是我们这种加法里的零。**先猜后算**：你会存怎样的 $(m, \ell)$？值必须是 0，所以 $\ell = 0$。那么 $m$ 呢？拿 $-\infty$ 和 0 两个候选，在分数接近 −800 的一行上试试。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## (−∞, 0), and one definition
+
+{output}
+
+- $(0, 0)$: right algebra, and floats lose the row
+- Two empty ones meet at $-\infty - (-\infty)$: a factor that belongs to $m = -\infty$ **is 0**
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="754431ab"
+r"""
+## (−∞, 0)，再加一条定义
+
+{output}
+
+- $(0, 0)$：代数没错，但浮点运算丢了整行
+- 两个空的相遇，要算 $-\infty - (-\infty)$：属于 $m = -\infty$ 的系数**就是 0**
 """
 
 # %%
@@ -322,6 +571,20 @@ print(states.merge(nothing, nothing))
 print(states.merge(nothing, a))
 print(a)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Merged as a tree
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="611cac9c"
+r"""
+## 按树合并
+
+{picture}
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Choose the order
@@ -347,6 +610,20 @@ def picture(order, last, merges):
 
 show(picture, controls(), alt())
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## As a chain: the same at the top
+
+{picture order=(((0, 1), 2), 3)}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="38a1f35e"
+r"""
+## 一个接一个：最上面相同
+
+{picture order=(((0, 1), 2), 3)}
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 *Picture: a tree of states. The keys stand at the bottom, each with ℓ = 1; every merge stands above its two parts, with the larger of their m and the sum of their values. The top is the same in every order.*
@@ -367,6 +644,28 @@ r"""
 ## m 是选出来的，不是天生的
 
 任何参照值 $c$ 都可以代替 $m$：$e^{-c}$ 在 $\tilde O / \ell$ 里约掉了。下面对分数 1、2、3、5 和 value 1、1、0、0 试五个参照值。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## m is a choice, not a fact
+
+Any reference $c$ cancels in $\tilde O / \ell$:
+
+{output}
+
+The maximum is the lowest reference at which no term exceeds 1.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="4354e451"
+r"""
+## m 是选出来的，不是天生的
+
+任何参照值 $c$ 都在 $\tilde O / \ell$ 里约掉：
+
+{output}
+
+最大值是让每一项都不超过 1 的最低参照值。
 """
 
 # %%
@@ -426,6 +725,32 @@ r"""
 ## 同一个状态的三种形式
 
 $\tilde O$ 可以最后再除，也可以每次合并都除；还可以把 $(m, \ell)$ 这一对折成一个数 $L = m + \ln \ell$，也就是值的对数：
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three forms of one state
+
+| state | divide |
+|---|---|
+| $(m, \ell, \tilde O)$ | once, at the end |
+| $(m, \ell, O)$ | at every merge |
+| $(L, O)$, $L = m + \ln \ell$ | never |
+
+A finished block needs only $(O, L)$. Traps: an empty block has $L = -\infty$; is $L$ natural, or base 2?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="73cdd29a"
+r"""
+## 同一个状态，三种形式
+
+| 状态 | 何时做除法 |
+|---|---|
+| $(m, \ell, \tilde O)$ | 最后一次 |
+| $(m, \ell, O)$ | 每次合并 |
+| $(L, O)$, $L = m + \ln \ell$ | 从不 |
+
+已经算完的块只需要 $(O, L)$。陷阱：空块的 $L = -\infty$；$L$ 是自然对数，还是以 2 为底？
 """
 
 # %% [markdown]
@@ -508,6 +833,26 @@ after = attention(np.append(x, 0), np.append(w, 0))
 ratio = after / before  # e^L / (e^L + 1)
 print(f"read off: L = {np.log(ratio / (1 - ratio)):.6f}")
 print(f"computed: L = {np.log(np.exp(x).sum()):.6f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. Merge (10 minutes)
+2. Blocks from many machines (10)
+3. Two kernels, two conventions (10)
+4. Judge six statements (5)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="863c6eb4"
+r"""
+## 练习
+
+1. 合并（10 分钟）
+2. 来自许多机器的块（10）
+3. 两个 kernel，两种约定（10）
+4. 判断六句话的正误（5）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -774,6 +1119,32 @@ answers = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. $(m, \ell)$ is a floating-point number: exponent and mantissa
+2. Merging is addition, and no factor exceeds 1
+3. So any order agrees, up to rounding
+4. The empty state is $(-\infty, 0, 0)$
+5. Finished blocks travel as $(O, L)$
+
+**Not shown:** which form is fastest.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="80cab292"
+r"""
+## 带走什么
+
+1. $(m, \ell)$ 是一个浮点数：指数和尾数
+2. 合并就是加法，没有系数超过 1
+3. 所以什么顺序都一致，只差舍入
+4. 空状态是 $(-\infty, 0, 0)$
+5. 算完的块以 $(O, L)$ 传送
+
+**没有证明**：哪种形式最快。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

@@ -36,6 +36,32 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A tempting loop
+
+```python
+s = np.array([1.0, 2, 3, 5])
+v = np.array([1.0, 1, 0, 0])
+parts = [softmax(s[cols]) @ v[cols] for cols in tiles(4, 2)]
+```
+
+**Predict:** is the true output near 0 or near 1? What does adding the two parts give?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="42b5eb61"
+r"""
+## 一个诱人的循环
+
+```python
+s = np.array([1.0, 2, 3, 5])
+v = np.array([1.0, 1, 0, 0])
+parts = [softmax(s[cols]) @ v[cols] for cols in tiles(4, 2)]
+```
+
+**先猜后算**：真正的输出接近 0 还是接近 1？把两部分相加得到什么？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## A tempting loop
@@ -52,6 +78,34 @@ r"""
 一行 4 个分数，切成两个 tile，每个 key 有一个值。诱人的想法是：对每个 tile 各做 softmax，乘上它的值，再相加。
 
 **先猜后算**：最大的分数是 5，它的值是 0。真正的输出接近 0 还是接近 1？这个诱人的循环又会给出什么？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Not a rounding error: a wrong number
+
+{output}
+
+- Each tile's weights sum to 1, together to 2
+- Averaging repairs the sum, and nothing else
+
+With all values equal to 1 nobody notices:
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="fd13d665"
+r"""
+## 不是舍入误差，是数算错了
+
+{output}
+
+- 每个 tile 的权重之和是 1，合起来是 2
+- 取平均只修好了总和，别的都没修
+
+所有的值都等于 1 时，谁也看不出来：
+
+{output 2}
 """
 
 # %%
@@ -90,6 +144,28 @@ ones = np.ones(4)
 parts = [softmax(s[cols]) @ ones[cols] for cols in tiles(4, 2)]
 print(f"truth {softmax(s) @ ones:.4f}, averaged {np.mean(parts):.4f}")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The repair: merge states
+
+Do not normalise a tile. Keep $(m, \ell, \tilde O)$, merge, divide **once**.
+
+{output}
+
+The sum `acc` shrinks when $m$ rises: that is the rescaling.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7977a750"
+r"""
+## 补救办法：合并状态
+
+不要对 tile 归一化。留下 $(m, \ell, \tilde O)$，合并，只除**一次**。
+
+{output}
+
+$m$ 一升，`acc` 就变小：这就是重标定。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 The averaged loop passes. A test is worth as much as its input: this one cannot tell. You will choose inputs yourself at the end of the lesson.
@@ -116,6 +192,28 @@ for cols in tiles(4, 2):
     state = merge(state, state_of(s[None, cols], v[cols, None]))
     print(f"m {state.m[0]:.0f}  l {state.l[0]:.4f}  acc {state.acc[0, 0]:.4f}")
 print(f"acc / l = {state.acc[0, 0] / state.l[0]:.4f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Scores carry a scale
+
+A score adds up $d$ products: its spread grows like $\sqrt d$.
+
+{output}
+
+$$\mathrm{scale} = 1/\sqrt d$$
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="45de5665"
+r"""
+## 分数要乘一个缩放因子
+
+一个分数是 $d$ 个乘积之和：它的幅度按 $\sqrt d$ 增长。
+
+{output}
+
+$$\mathrm{scale} = 1/\sqrt d$$
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -145,6 +243,42 @@ for d in (4, 64, 1024):
     q, k = rng.standard_normal((2, 500, d))
     scores = q @ k.T
     print(f"d {d:4}: spread {scores.std():5.1f}, times 1/√d {(scores / np.sqrt(d)).std():.2f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The whole algorithm
+
+```python
+for rows in memory.turns(tiles(len(Q), b_r)):
+    q_i = Q[rows]
+    state = on_chip(memory, identity(len(q_i), v.shape[1]))
+    for cols in memory.turns(tiles(len(K), b_c)):
+        s = memory.chip("S", scale * (q_i @ K[cols].T))
+        state = update(state, s, V[cols])
+    O[rows] = state.acc / state.l[:, None]
+    L[rows] = state.m + np.log(state.l)
+```
+
+The scores never exist as a whole.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="aa9ba4f9"
+r"""
+## 完整的算法
+
+```python
+for rows in memory.turns(tiles(len(Q), b_r)):
+    q_i = Q[rows]
+    state = on_chip(memory, identity(len(q_i), v.shape[1]))
+    for cols in memory.turns(tiles(len(K), b_c)):
+        s = memory.chip("S", scale * (q_i @ K[cols].T))
+        state = update(state, s, V[cols])
+    O[rows] = state.acc / state.l[:, None]
+    L[rows] = state.m + np.log(state.l)
+```
+
+整个分数矩阵从来不存在。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -179,6 +313,32 @@ def flash(q, k, v, b_r, b_c, memory, update):
 def by_merging(state, s, v_j):
     return merge(state, state_of(s, v_j))
 
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## It equals plain attention
+
+Any tile sizes, ragged tails, $N_q \ne N_k$, $d_v \ne d$:
+
+{output}
+
+- The scores in a tile are the right scores: lesson 01
+- States merge in any grouping: lesson 05
+- There is nothing else in the loop
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ec56ff2c"
+r"""
+## 它等于普通的注意力
+
+任意大小的 tile，有尾块，$N_q \ne N_k$，$d_v \ne d$：
+
+{output}
+
+- tile 里的分数是正确的分数：第 01 课
+- 状态怎样分组合并都行：第 05 课
+- 循环里再没有别的东西
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -219,6 +379,34 @@ r"""
 ## 把更新写开
 
 $\oplus$ 遇到一个新 tile 时可以简化。新的 key 直接按新的最大值计权，这样只有旧的和需要乘系数：
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The update, written out
+
+$$m_{\text{new}} = \max(m, \tilde m), \qquad \tilde P = e^{S_{ij} - m_{\text{new}}}, \qquad \alpha = e^{m - m_{\text{new}}}$$
+
+$$\ell \leftarrow \alpha\,\ell + \textstyle\sum \tilde P, \qquad \tilde O \leftarrow \alpha\,\tilde O + \tilde P\,V_j, \qquad m \leftarrow m_{\text{new}}$$
+
+- Only the old sums need a factor
+- First turn: $m = -\infty$ gives $\alpha = 0$
+
+**Exercise 1:** write the inner loop (15 minutes)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6b408800"
+r"""
+## 把更新写开
+
+$$m_{\text{new}} = \max(m, \tilde m), \qquad \tilde P = e^{S_{ij} - m_{\text{new}}}, \qquad \alpha = e^{m - m_{\text{new}}}$$
+
+$$\ell \leftarrow \alpha\,\ell + \textstyle\sum \tilde P, \qquad \tilde O \leftarrow \alpha\,\tilde O + \tilde P\,V_j, \qquad m \leftarrow m_{\text{new}}$$
+
+- 只有旧的和需要乘系数
+- 第一轮：$m = -\infty$ 使 $\alpha = 0$
+
+**练习 1**：写出内层循环（15 分钟）
 """
 
 # %% [markdown]
@@ -302,6 +490,28 @@ def inner_loop(q_i, k, v, b_c):
 
 # %% check="inner_loop" points=4
 check.inner_loop(inner_loop)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three passes, two passes, one
+
+- Maximum; sum; output
+- Maximum and sum; output
+- All three at once: FlashAttention
+
+**Predict:** does it take online softmax to avoid storing $S$?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="bf50878d"
+r"""
+## 三遍、两遍、一遍
+
+- 最大值；求和；输出
+- 最大值与求和；输出
+- 三样一起：FlashAttention
+
+**先猜后算**：要想不存 $S$，非得用在线 softmax 吗？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -413,6 +623,26 @@ def one_pass(walk, V):
     return state.acc / state.l[:, None]
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Online softmax saves passes
+
+{output}
+
+- All three are exact, and none stores $N^2$ numbers
+- Not storing $S$ needs no online softmax
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="82944870"
+r"""
+## 在线 softmax 省的是遍数
+
+{output}
+
+- 三种都精确，都不存 $N^2$ 个数
+- 不存 $S$，用不着在线 softmax
+"""
+
 # %%
 n, d = 256, 64
 q, k, v = rng.standard_normal((3, n, d))
@@ -424,6 +654,24 @@ for passes in (three_passes, two_passes, one_pass):
     print(
         f"{passes.__name__:12} {gap:.0e} {times:5.0f} × {flops / (n * n * d):9.0f} {memory.peak:9,}"
     )
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Against whom?
+
+Naive attention on the same tiles writes $S$, reads it, writes $P$, reads it. Both read $K$ and $V$ again for every query tile.
+
+**Predict:** by how many bytes do the two differ?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="10799aa9"
+r"""
+## 跟谁比？
+
+同样 tile 的朴素注意力：写出 $S$ 再读它，写出 $P$ 再读它。两者都为每个 query tile 重读 $K$ 和 $V$。
+
+**先猜后算**：两者相差多少字节？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -449,6 +697,28 @@ r"""
 该和谁比？先和用同样 tile 的朴素注意力比：它写出 $S$ 再读回来，写出 $P$ 再读回来。而 $K$ 和 $V$，两者都要为每个 query tile 重读一遍。
 
 **先猜后算**：两者相差多少字节？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Four passes over N × N, nothing more
+
+{output}
+
+But an idealised naive version, each operand read once, moves **less** than flash with 16 rows:
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="12eb41e9"
+r"""
+## N × N 上的四遍，一点不多
+
+{output}
+
+但理想化的朴素版本，每个操作数只读一次，比 16 行的 flash 搬得还**少**：
+
+{output 2}
 """
 
 # %%
@@ -484,6 +754,28 @@ ideal = Memory()
 idealised(q, k, v, ideal)
 print(f"idealised naive {ideal.traffic:,} bytes: {ideal.traffic / ours.traffic:.2f} × flash")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The knob: rows of the query tile
+
+Flash saves $4N^2$ and pays $2N^2d/B_r$ (here 2 bytes a number):
+
+{output}
+
+$B_r$ is the FLOPs for each byte of $K$ and $V$.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="624d03df"
+r"""
+## 旋钮：query tile 的行数
+
+flash 省下 $4N^2$，代价是 $2N^2d/B_r$（这里每个数 2 字节）：
+
+{output}
+
+$B_r$ 就是 $K$ 和 $V$ 每个字节所供的浮点运算次数。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 Against this one, flash with tiles of 16 rows moves *more*. What it pays for is reading $K$ and $V$ again: $2N^2d/B_r$ numbers instead of the $4N^2$ of the four passes. So it wins only when $B_r$ is above about $d/2$, here 32. Turn the knob, this time with 2-byte numbers for both:
@@ -518,6 +810,26 @@ r"""
 每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是 $K$ 和 $V$ 每个字节所供的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。
 
 tile 大小不变时，这一切怎样随 $N$ 增长？**先猜后算**：$N$ 加倍，片上要的空间和访存量各会怎样？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Stored is linear, traffic is not
+
+{output}
+
+- On chip: the same for every $N$
+- Traffic and arithmetic stay quadratic
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="477f2898"
+r"""
+## 存的是线性的，访存量不是
+
+{output}
+
+- 片上：不随 $N$ 变
+- 访存量和计算量仍是平方级
 """
 
 # %%
@@ -557,6 +869,21 @@ r"""
 """
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The film, step 3
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="79d8387f"
+r"""
+## 逐步播放：第 3 步
+
+{picture}
+"""
+
+
 # %%
 def no_alpha(state, s, v_j):
     m_new = np.maximum(state.m, s.max(axis=1))
@@ -573,12 +900,52 @@ def from_zero(state, s, v_j):
     return update(State(np.maximum(state.m, 0), state.l, state.acc), s, v_j)
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Which row leaves the truth, and when?
+
+{output}
+
+- **no α:** old sums stay as they are
+- **tiles normalised:** softmax of each tile, added up
+- **m₀ = 0:** the maximum starts at 0
+
+**Predict:** which rows does each sabotage spoil?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="cf6ec3f3"
+r"""
+## 哪一行、在哪一步离开真值？
+
+{output}
+
+- **no α**：旧的和原样不动
+- **tiles normalised**：每个 tile 各做 softmax，再加起来
+- **m₀ = 0**：最大值从 0 开始
+
+**先猜后算**：每种破坏会弄坏哪几行？
+"""
+
 # %%
 rising, spread = [0, 1, 2, 1, 4, 3, 1, 0], [3, 0, 1, 0, 0, 1, 0, 2]
 k = np.array([rising, spread, [1] * 8, [1] * 8]).T
 q = np.array([[2, 0, 0, 0], [0, 2, -800, -800], [-2, 0, 0, 0], [0, 4, 0, 0]])
 v = np.array([[1, 0], [1, 0], [0, 1], [0, 0], [0, 1], [0, 0], [1, 0], [1, 1]])
 print(q @ k.T / 2)  # d = 4, so the scale is 1/2
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Without α: wrong when the maximum rises
+
+{picture sabotage=1, step=9}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="a46ba059"
+r"""
+## 没有 α：最大值升高时出错
+
+{picture sabotage=1, step=9}
+"""
 
 # %%
 from utils.draw.flash_loop import alt, controls, draw, film
@@ -592,6 +959,20 @@ def frame(sabotage, step):
 
 
 show(frame, controls(), alt())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## m₀ = 0 is right in three rows of four
+
+{picture sabotage=3, step=9}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="4b2bb5bb"
+r"""
+## m₀ = 0：四行里对了三行
+
+{picture sabotage=3, step=9}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -620,6 +1001,28 @@ for start in (-np.inf, 0):
     for cols in tiles(4, 2):
         exact = states.update(exact, low[:, cols], ends[cols], exp=states.exact_exp2)
     print(f"m_0 = {start}: the output is exactly {states.output(exact)[0, 0]}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. The inner loop (15 minutes)
+2. Output and log-sum-exp (5)
+3. The scale (8)
+4. Break it: six black boxes (15)
+5. Judge five statements (3)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ac645e0a"
+r"""
+## 练习
+
+1. 内层循环（15 分钟）
+2. 输出与 log-sum-exp（5）
+3. 缩放因子（8）
+4. 逼它露馅：六个黑盒（15）
+5. 判断五句话的正误（3）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -900,6 +1303,30 @@ answers = {"a": False, "b": False, "c": True, "d": False, "e": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. A tile's softmax cannot be added; its state can be merged
+2. Score tile, update, drop; one division at the end
+3. Equal to naive attention for any tile sizes
+4. Online softmax saves passes; $B_r$ is the knob
+
+**Not shown:** how fast it is. Lesson 11 measures.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="046edaae"
+r"""
+## 带走什么
+
+1. tile 的 softmax 不能相加；它的状态可以合并
+2. 算分数 tile，更新，丢掉；最后除一次
+3. 不论 tile 多大，都等于朴素注意力
+4. 在线 softmax 省的是遍数；$B_r$ 是旋钮
+
+**没有证明**：它有多快。第 11 课来测。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

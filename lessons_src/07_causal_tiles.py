@@ -36,6 +36,28 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Work that is thrown away
+
+A token may look at itself and at what came before.
+
+The simple way: compute all of $S$, then hide what lies above the diagonal.
+
+**Predict:** $N = 1024$. Which share of the scores is computed for nothing?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="11031cde"
+r"""
+## 白做的工作
+
+一个 token 只能看它自己和前面的 token。
+
+最简单的写法：算出整个 $S$，再遮住对角线以上的部分。
+
+**先猜后算**：$N = 1024$，有多大比例的分数是白算的？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Work that is thrown away
@@ -54,12 +76,52 @@ r"""
 **先猜后算**：$N = 1024$ 个 token，有多大比例的分数是白算的？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Almost half
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="a9bcd217"
+r"""
+## 将近一半
+
+{output}
+"""
+
 # %%
 import numpy as np
 
 n = 1024
 above = np.triu(np.ones((n, n), dtype=bool), 1)
 print(f"{above.sum():,} of {n * n:,} scores are hidden: {above.mean():.2%}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What does “hide” mean?
+
+Three ways to hide the last of three scores:
+
+- multiply it by 0
+- write a large negative number
+- write $-\infty$
+
+**Predict:** which give it the **weight** 0, for ordinary and for very low scores?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8ff88e9a"
+r"""
+## “遮住”是什么意思？
+
+三种做法，遮住三个分数中的最后一个：
+
+- 乘 0
+- 写一个很大的负数
+- 写 $-\infty$
+
+**先猜后算**：分数平常时、非常低时，哪几种能让它的**权重**为 0？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -73,6 +135,27 @@ r"""
 将近一半。在去掉这份浪费之前，先问：“遮住”是什么意思？程序里能见到三种做法。一行有三个分数，最后一个 key 要遮住：先试乘 0，再试写一个很大的负数，最后写 $-\infty$。
 
 **先猜后算**：分数平常时、分数非常低时，三种做法中哪几种会让被遮住的 key 权重为 0？
+"""
+
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Only −∞ always works
+
+{output}
+
+- A score of 0 is no weight of 0: **wrong algebra**
+- A finite number: right until real scores fall below it
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="76628ff7"
+r"""
+## 只有 −∞ 总是对的
+
+{output}
+
+- 分数为 0 不等于权重为 0：**代数错误**
+- 有限的数：要等真正的分数比它还低才出错
 """
 
 
@@ -106,6 +189,36 @@ r"""
 p = softmax(np.array([1.0, 2, -np.inf]))
 v = np.array([10, 20, np.nan])
 print("multiplied by 0:", p @ v, "  left out:", p[:2] @ v[:2])
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A hidden tile changes nothing
+
+All keys of a tile are hidden:
+
+- the maximum stays, so $\alpha = 1$
+- all of $\tilde P$ is 0
+- the state comes back as it was, exactly:
+
+{output}
+
+So leave it out: no load, no product, no update.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="f7c9274f"
+r"""
+## 被遮住的 tile 什么也不改变
+
+一个 tile 的 key 全部遮住：
+
+- 最大值不变，所以 $\alpha = 1$
+- $\tilde P$ 全是 0
+- 状态原样返回，精确相等：
+
+{output}
+
+所以整个跳过：不加载，不乘，不更新。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -170,6 +283,36 @@ $-\infty - (-\infty)$ 是 NaN，一旦进了和里就再也出不去。课程的
 ## 三种 tile
 
 key $c$ 对 query $r$ 可见，当且仅当
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three kinds of tile
+
+$$c \le r + \delta, \qquad \delta = N_k - N_q$$
+
+| | pairs in the tile |
+|---|---|
+| **skip** | none is visible |
+| **full** | all are visible |
+| **boundary** | some: only here a mask is needed |
+
+**Exercise 1:** tell them apart with two comparisons (5 minutes)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="020623ce"
+r"""
+## 三种 tile
+
+$$c \le r + \delta, \qquad \delta = N_k - N_q$$
+
+| | tile 里的各对 |
+|---|---|
+| **skip** | 没有一对可见 |
+| **full** | 每一对都可见 |
+| **boundary** | 部分可见：只有这里需要掩码 |
+
+**练习 1**：用两次比较分出来（5 分钟）
 """
 
 # %% [markdown]
@@ -271,6 +414,28 @@ r"""
 最容易看见的一对在 tile 的左下角，最难看见的一对在右上角：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two corners decide
+
+$$\text{skip} \iff c_0 > (r_1 - 1) + \delta \quad \text{full} \iff c_1 - 1 \le r_0 + \delta$$
+
+Known from tile indices, before anything is loaded.
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="aa948802"
+r"""
+## 两个角就能决定
+
+$$\text{skip} \iff c_0 > (r_1 - 1) + \delta \quad \text{full} \iff c_1 - 1 \le r_0 + \delta$$
+
+只用 tile 的下标就知道，什么都不必加载。
+
+{output}
+"""
+
 # %% [markdown]
 r"""
 $$\text{skip} \iff c_0 > (r_1 - 1) + \delta \qquad\qquad \text{full} \iff c_1 - 1 \le r_0 + \delta$$
@@ -292,6 +457,24 @@ from utils.tiles import classify, tiles, visible
 sign = {"full": "F", "boundary": "b", "skip": "."}
 for rows in tiles(8, 2):
     print(*(sign[classify(rows, cols)] for cols in tiles(8, 2)))
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Checked against the mask itself
+
+All small cases: ragged tiles, unequal lengths, both alignments.
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ca803c07"
+r"""
+## 与掩码本身对照
+
+所有小的情形：有尾块，长度不等，两种对齐方式。
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -320,6 +503,26 @@ for n_q, n_k, b_r, b_c in product(range(1, 7), range(1, 7), range(1, 5), range(1
             assert classify(rows, cols, offset=offset) == by_looking(rows, cols, offset)
             tried += 1
 print(f"{tried:,} tiles, all as the mask says")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two savings, not one
+
+- Lesson 06: do not **materialise** $S$ and $P$
+- Now: do not **visit** hidden tiles
+
+**Predict:** which one removes traffic, which one removes scores?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6a0af766"
+r"""
+## 省下的是两样，不是一样
+
+- 第 06 课：不**物化** $S$ 和 $P$
+- 现在：不**访问**被遮住的 tile
+
+**先猜后算**：哪一种减少访存量，哪一种减少要算的分数？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -359,6 +562,30 @@ def measure(attend, skip):
     return out, memory.traffic, sum(placed)
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Four programs, all right
+
+{output}
+
+- Not materialising: only the bytes fall
+- Not visiting: both fall, and no bit changes
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="9b90c856"
+r"""
+## 四种程序，四个都对
+
+{output}
+
+- 不物化：只有字节数减少
+- 不访问：两样都减少，而且结果逐位相同
+
+{output 2}
+"""
+
 # %%
 for attend, skip in product((materialised_attention, tiled_attention), (False, True)):
     out, traffic, scores = measure(attend, skip)
@@ -379,6 +606,24 @@ r"""
 everything, visited = measure(tiled_attention, False), measure(tiled_attention, True)
 print("same bits:", everything[0].tobytes() == visited[0].tobytes())
 print(f"scores computed: {visited[2] / everything[2]:.2%} of all")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## “Half” is a limit
+
+Boundary tiles are computed whole: $T(T+1)/2$ of $T^2$ are visited.
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="43de3db5"
+r"""
+## “一半”只是极限
+
+边界块是整块算的：$T^2$ 个里访问 $T(T+1)/2$ 个。
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -417,6 +662,24 @@ def boundary_tiles(b_r, b_c, offset):
 for b_r, b_c in [(64, 64), (128, 64), (128, 32), (64, 128)]:
     print(f"B_r {b_r:3}, B_c {b_c:3}:", [boundary_tiles(b_r, b_c, offset) for offset in (0, 7)])
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## How does it grow?
+
+Element-wise masks are needed in a narrow band only.
+
+**Predict:** $N$ doubles. By which factor do the visible pairs grow?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="660e7ae9"
+r"""
+## 它怎样增长？
+
+只有窄窄一条带子需要逐元素的掩码。
+
+**先猜后算**：$N$ 加倍，可见的对数变成几倍？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 So element-wise masks are needed in a narrow band only. But the visible pairs are still quadratic in $N$. **Predict before you run on:** by what factor do they grow when $N$ doubles?
@@ -425,6 +688,29 @@ So element-wise masks are needed in a narrow band only. But the visible pairs ar
 # %% [markdown] tags=["zh"] en="5139501f"
 r"""
 所以只有窄窄一条带子需要逐元素的掩码。但可见的对数仍是 $N$ 的平方级。**先猜后算**：$N$ 加倍，可见的对数变成几倍？
+"""
+
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Half of a square is no line
+
+{output}
+
+Nor does skipping belong to one order of the loops:
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ecc5deab"
+r"""
+## 半个正方形不是一条线
+
+{output}
+
+跳过也不是某一种循环顺序独有的：
+
+{output 2}
 """
 
 
@@ -452,6 +738,26 @@ from utils.attention import tiled_attention_v1
 for skip in (False, True):
     print(f"outer K and V, skip {skip!s:5}: {measure(tiled_attention_v1, skip)[1]:,} bytes")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Which corner is the diagonal tied to?
+
+- **Bottom-right:** the last query and the last key are the same token, $\delta = N_k - N_q$
+- **Top-left:** the first ones are, $\delta = 0$
+
+**Predict:** draw 2 × 5 and 5 × 2, both ways. Where does a query see nothing?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2b763d51"
+r"""
+## 对角线对齐哪个角？
+
+- **右下**：最后一个 query 和最后一个 key 是同一个 token，$\delta = N_k - N_q$
+- **左上**：第一个是同一个，$\delta = 0$
+
+**先猜后算**：把 2 × 5 和 5 × 2 各画两种。哪里有 query 什么也看不见？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Which corner is the diagonal tied to?
@@ -468,6 +774,28 @@ r"""
 $N_q \ne N_k$ 时，“因果”有两种意思。**右下**对齐认为最后一个 query 和最后一个 key 是同一个 token：$\delta = N_k - N_q$。**左上**对齐认为第一个是同一个：$\delta = 0$。
 
 **先猜后算**：2 个 query、5 个 key，以及 5 个 query、2 个 key：把两种掩码各画出来，一共四个。其中哪个里有 query 什么也看不见？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Four masks
+
+{output}
+
+Rows without a visible key: $O = 0$ and $L = -\infty$, by definition.
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1d618f2f"
+r"""
+## 四种掩码
+
+{output}
+
+一个可见 key 都没有的行：规定 $O = 0$，$L = -\infty$。
+
+{output 2}
 """
 
 # %%
@@ -491,6 +819,28 @@ q5, k2, v2 = rng.standard_normal((5, 4)), rng.standard_normal((2, 4)), np.ones((
 out, lse = naive_attention(q5, k2, v2, causal=True)
 print(out[:, 0], lse.round(2))
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Decode: one query, all keys so far
+
+{output}
+
+- Bottom-right: nothing is hidden, nothing can be skipped
+- Top-left: the new token sees key 0 alone
+- A test with $N_q = N_k$ can never tell
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="91d84e60"
+r"""
+## decode：一个 query，到目前为止的所有 key
+
+{output}
+
+- 右下对齐：什么也没遮住，没有 tile 可以跳过
+- 左上对齐：新 token 只看得见 key 0
+- 用 $N_q = N_k$ 来测试，永远分不清
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 Where do unequal lengths come from? In training, and in *prefill* (a model reads its prompt), many queries are processed at once. In *decode* it writes one token after another: one query meets the keys of all tokens so far. So what does a causal mask do in decode?
@@ -506,6 +856,20 @@ n_k = 200
 for name, offset in [("top-left", 0), ("bottom-right", n_k - 1)]:
     kinds = [classify((0, 1), cols, offset=offset) for cols in tiles(n_k, 64)]
     print(f"{name:12}", kinds, "keys seen:", visible((0, 1), (0, n_k), offset=offset).sum())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The map: 8 queries, 12 keys
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="94b80076"
+r"""
+## 地图：8 个 query，12 个 key
+
+{picture}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -530,6 +894,26 @@ from utils.draw.causal_map import CausalMap, alt, controls, draw
 from utils.draw.show import show
 
 show(lambda **chosen: draw(CausalMap(**chosen)), controls(), alt())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. The kind of a tile (5 minutes)
+2. One query tile (12)
+3. Which mask is it? (6)
+4. Judge six statements (3)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="56206597"
+r"""
+## 练习
+
+1. tile 的种类（5 分钟）
+2. 一个 query tile（12）
+3. 是哪一种掩码？（6）
+4. 判断六句话的正误（3）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -760,6 +1144,32 @@ answers = {"a": True, "b": False, "c": False, "d": False, "e": False, "f": True}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. A hidden key has the **weight** 0, not the score 0
+2. Leaving out a hidden tile is exact
+3. Two corners decide: skip, full or boundary
+4. A share of $(T+1)/(2T)$ is visited
+5. Unequal lengths: ask which corner
+
+**Not shown:** how much time skipping saves.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="e1bb4d3b"
+r"""
+## 带走什么
+
+1. 被遮住的 key 是**权重**为 0，不是分数为 0
+2. 跳过被遮住的 tile 是精确的
+3. 看两个角：跳过、全可见，还是边界块
+4. 访问的比例是 $(T+1)/(2T)$
+5. 长度不等时，问清对齐哪个角
+
+**没有证明**：跳过能省多少时间。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

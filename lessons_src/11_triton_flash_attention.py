@@ -42,6 +42,38 @@ from utils.device import describe
 machine = describe()
 print(machine)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The loop, for one tile of queries
+
+```python
+for cols in tiles(len(k), b_c):
+    s = scale * q_i @ k[cols].T
+    m_new = np.maximum(m, s.max(axis=1))
+    alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
+    l = alpha * l + p.sum(axis=1)
+    acc = alpha[:, None] * acc + p @ v[cols]
+    m = m_new
+return acc / l[:, None], m + np.log(l)
+```
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="270aba10"
+r"""
+## 一个 query tile 的循环
+
+```python
+for cols in tiles(len(k), b_c):
+    s = scale * q_i @ k[cols].T
+    m_new = np.maximum(m, s.max(axis=1))
+    alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
+    l = alpha * l + p.sum(axis=1)
+    acc = alpha[:, None] * acc + p @ v[cols]
+    m = m_new
+return acc / l[:, None], m + np.log(l)
+```
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## From the loop to the grid
@@ -78,6 +110,26 @@ def one_program(q_i, k, v, b_c, scale):
     return acc / l[:, None], m + np.log(l)
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The outer loop becomes the grid
+
+- Query tiles never speak to each other
+- Every tile of every head is one **program**
+
+**Predict:** 4 sequences, 32 heads, 1,000 queries each, tiles of 64 rows. How many programs are launched?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="99fbf2fc"
+r"""
+## 外层循环变成网格
+
+- 各个 query tile 互不往来
+- 每个头的每个 tile 都是一个**程序**
+
+**先猜后算**：4 个序列，32 个头，每个 1,000 个 query，每块 64 行。一共启动多少个程序？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 The query tiles never speak to each other: each call needs its own rows of $Q$, all of $K$ and $V$, and writes its own rows of $O$. So the outer loop needs no order. On a GPU it disappears: every tile of every head becomes one *program*, and the launch starts them all.
@@ -111,8 +163,50 @@ r"""
 **先猜后算**：4 个序列，32 个头，每个 1,000 个 query，每块 64 行：一共启动多少个程序？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## 16 tiles × 32 heads × 4 sequences
+
+{output}
+
+In any order: each needs its rows of $Q$, all of $K$ and $V$, and writes its rows of $O$.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="38471bdd"
+r"""
+## 16 个 tile × 32 个头 × 4 个序列
+
+{output}
+
+先后随意：每个只需要自己的 $Q$ 行和全部的 $K$、$V$，只写自己的 $O$ 行。
+"""
+
 # %%
 print(len(tiles(1000, 64)) * 32 * 4, "programs")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Detail 1: powers of two
+
+$$e^x = 2^{x \log_2 e}$$
+
+- $\log_2 e$ goes into the scale, once
+- At the end $L$ comes back to the natural logarithm
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="c0d9bf99"
+r"""
+## 细节一：2 的幂
+
+$$e^x = 2^{x \log_2 e}$$
+
+- $\log_2 e$ 一次性乘进缩放因子
+- 最后 $L$ 换回自然对数
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -135,6 +229,24 @@ m2, l = s2.max(), np.exp2(s2 - s2.max()).sum()
 print("weights", np.exp2(s2 - m2) / l)
 print("L in base 2:", m2 + np.log2(l), " natural L:", (m2 + np.log2(l)) * math.log(2))
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Detail 2: the ragged tail
+
+A tile has a fixed shape; the last one reaches past the end.
+
+**Predict:** is it enough to read zeros there?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="be7fad56"
+r"""
+## 细节二：尾块
+
+tile 的形状是固定的；最后一个会伸到末尾之外。
+
+**先猜后算**：把那里读成零，够不够？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 **The ragged tail.** A tile has a fixed shape, so the last one reaches past the end. Reading zeros there is not enough: a key of zeros has the score 0, and $e^0$ is a real weight. The phantom keys must get the score $-\infty$.
@@ -145,11 +257,51 @@ r"""
 **尾块**：tile 的形状是固定的，所以最后一个会伸到末尾之外。只把那里读成零还不够：全零的 key，分数是 0，而 $e^0$ 是实实在在的权重。这些幽灵 key 的分数必须是 $-\infty$。
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Phantom keys
+
+{output}
+
+A key of zeros has the score 0, and $e^0$ is a real weight. It must get $-\infty$.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="44118a0a"
+r"""
+## 幽灵 key
+
+{output}
+
+全零的 key 分数是 0，而 $e^0$ 是实实在在的权重。它的分数必须是 $-\infty$。
+"""
+
 # %%
 padded_k = np.vstack([k[:5], np.zeros((3, d))])  # 5 keys in a tile of 8
 padded_v = np.vstack([v[:5], np.zeros((3, d))])
 phantom = naive_attention(q, padded_k, padded_v)[0]
 print("error with phantom keys:", np.abs(phantom - naive_attention(q, k[:5], v[:5])[0]).max())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Detail 3: rows that see nothing
+
+Causal, more queries than keys: $m$ stays $-\infty$, and $-\infty - (-\infty)$ is NaN. Subtract 0 instead.
+
+{output}
+
+Then $O = 0$ and $L = -\infty$.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="fe0ed590"
+r"""
+## 细节三：什么也看不见的行
+
+因果，而 query 比 key 多：$m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。改为减 0。
+
+{output}
+
+于是 $O = 0$，$L = -\infty$。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -168,6 +320,24 @@ r"""
 # %%
 out, lse = naive_attention(q[:5, :2], k[:2, :2], v[:2, :3], causal=True)
 print(out.round(3), lse.round(3), sep="\n")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three lines of the kernel
+
+1. Which key head? Grouped queries share one (5 minutes)
+2. Where does the loop end, when causal? (10)
+3. Back to the natural logarithm (5)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2e85aa82"
+r"""
+## kernel 里的三行
+
+1. 用哪个 key 头？一组 query 头共用一个（5 分钟）
+2. 有因果掩码时，循环到哪里为止？（10）
+3. 换回自然对数（5）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -351,6 +521,32 @@ def natural_lse(m2, l):
 # %% check="natural_lse" points=2
 check.natural_lse(natural_lse)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What NumPy does not have
+
+| in the kernel | what it is |
+|---|---|
+| `tl.program_id(0)` | the number of this copy |
+| `tl.arange(0, B)` | 0 … B − 1, B a power of two |
+| `tl.constexpr` | known at compile time |
+| `tl.load` with `mask` | read a tile, nothing past the end |
+| `tl.dot(a, b, acc)` | product of tiles, on tensor cores |
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="3e285d9b"
+r"""
+## NumPy 里没有的东西
+
+| kernel 里的写法 | 它是什么 |
+|---|---|
+| `tl.program_id(0)` | 这一份的编号 |
+| `tl.arange(0, B)` | 0 … B − 1，B 是 2 的幂 |
+| `tl.constexpr` | 编译时就知道 |
+| `tl.load` 加 `mask` | 读一个 tile，末尾之外不读 |
+| `tl.dot(a, b, acc)` | 两个 tile 的乘积，用 tensor core |
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## The kernel
@@ -387,7 +583,65 @@ r"""
 | `num_warps`, `num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The same loop, line for line
+
+```python
+for c0 in range(0, seen_by_any, B_C):
+    k_tile = load_tile(k, c0, seen_by_any, k_row, B_C, D, D_PAD)
+    scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+    ...
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    ...
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    l = alpha * l + tl.sum(p, 1)
+    v_tile = load_tile(v, c0, seen_by_any, v_row, B_C, D, D_PAD)
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+    m = m_new
+```
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="29a7a6ce"
+r"""
+## 同一个循环，一行对一行
+
+```python
+for c0 in range(0, seen_by_any, B_C):
+    k_tile = load_tile(k, c0, seen_by_any, k_row, B_C, D, D_PAD)
+    scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+    ...
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    ...
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    l = alpha * l + tl.sum(p, 1)
+    v_tile = load_tile(v, c0, seen_by_any, v_row, B_C, D, D_PAD)
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+    m = m_new
+```
+"""
+
 # %% source="utils/kernels/forward.py"
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Is it right?
+
+At most **twice the error of naive attention** in the same dtype, plus one unit in the last place. On shapes that hurt:
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d2d573d3"
+r"""
+## 算得对吗？
+
+不超过**朴素注意力在同一数据类型下误差的两倍**，再加一个末位单位。形状专挑难的：
+
+{output}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -461,6 +715,26 @@ for shape in shapes:
         assert off <= allowed and lse_off < 1e-4, line
         print(line)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## How fast is it?
+
+**Predict:**
+
+- $N = 1024$: the hand-tuned library, or these hundred lines?
+- $N = 4096$: how many times slower is naive attention?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7f6593c5"
+r"""
+## 有多快？
+
+**先猜后算**：
+
+- $N = 1024$：手工调优的库，还是这百来行代码？
+- $N = 4096$：朴素注意力要慢多少倍？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## How fast is it?
@@ -477,6 +751,20 @@ r"""
 如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）以及朴素注意力放在一起计时。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
 **先猜后算**：$N = 1024$ 时谁更快：手工调优的库，还是这百来行代码？$N = 4096$ 时，朴素注意力要慢多少倍？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Measured on one card: see the title
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8d9ba921"
+r"""
+## 在一块显卡上测得：见标题
+
+{picture}
 """
 
 # %%
@@ -524,6 +812,20 @@ r"""
 *图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线。测量所用的显卡写在标题里。*
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## How much memory does it need?
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2c7870b0"
+r"""
+## 要多少显存？
+
+{picture}
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## How much memory does it need?
@@ -544,6 +846,28 @@ if on_gpu:
     lengths = [1024 * 2**e for e in range(8 if big else 6)]
     memory = list(memory_rows(flash_attention, lengths, heads=16, d=64, dtype=dtype))
 show(lambda: measured.memory(memory, card), alt=f"extra bytes over N on {card}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Judge
+
+- The kernel computes fewer scores than naive attention, without a mask
+- One program writes rows of $O$ that no other writes
+- Zeros past the end are enough
+- Extra memory grows with $N$, not $N^2$
+- This speed holds for every GPU
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="227e78f1"
+r"""
+## 判断正误
+
+- 没有掩码时，kernel 算的分数比朴素注意力少
+- 一个程序写的 $O$ 的行，别的程序都不写
+- 末尾之外填零就够了
+- 多占的显存随 $N$ 而不是 $N^2$ 增长
+- 这个速度对任何 GPU 都成立
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -615,6 +939,32 @@ answers = {"a": False, "b": True, "c": False, "d": True, "e": False}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. One program owns one query tile of one head
+2. Base 2 inside, natural logarithm outside
+3. Phantom keys get $-\infty$
+4. Right means: within twice the error of naive attention
+5. Extra memory: $O$ and $L$
+
+**Not shown:** the backward pass.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0503898d"
+r"""
+## 带走什么
+
+1. 一个程序负责一个头的一个 query tile
+2. 内部以 2 为底，对外用自然对数
+3. 幽灵 key 的分数是 $-\infty$
+4. 正确：误差在朴素注意力的两倍以内
+5. 多占的显存：$O$ 和 $L$
+
+**没有证明**：反向传播。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
