@@ -4,6 +4,7 @@ Everything is measured with CUDA events and PyTorch's own memory counters; torch
 function is called, so that a machine without it can still import the module.
 """
 
+import importlib.util
 import math
 import statistics
 from collections.abc import Callable
@@ -42,15 +43,28 @@ def sdpa(backend: str, causal: bool) -> Callable:
     return call
 
 
+def flash_attention_3(causal: bool) -> Callable:
+    """Return FlashAttention-3's forward pass, from the wheel `fa3-fwd` (GPUs of capability 9.0)."""
+
+    def call(q, k, v):
+        from fa3_fwd_interface import flash_attn_func
+
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        return flash_attn_func(q, k, v, causal=causal).transpose(1, 2)
+
+    return call
+
+
 def methods(flash_attention: Callable, causal: bool) -> dict[str, Callable]:
     """Return name → call(q, k, v) of every method to compare; some may refuse a GPU or a dtype."""
+    installed = importlib.util.find_spec("fa3_fwd_interface") is not None
     return {
         "this course": lambda q, k, v: flash_attention(q, k, v, causal=causal),
         "SDPA flash": sdpa("FLASH_ATTENTION", causal),
         "SDPA cuDNN": sdpa("CUDNN_ATTENTION", causal),
         "SDPA mem-efficient": sdpa("EFFICIENT_ATTENTION", causal),
         "naive": lambda q, k, v: naive(q, k, v, causal),
-    }
+    } | ({"FlashAttention-3": flash_attention_3(causal)} if installed else {})
 
 
 def runnable(calls: dict[str, Callable], tensors) -> tuple[dict[str, Callable], dict[str, str]]:

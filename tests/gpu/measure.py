@@ -1,8 +1,9 @@
 """Test, time and weigh the kernel on this machine's GPU in one go: `python tests/gpu/measure.py OUT`.
 
-Runs the kernels' tests, then times the forward pass beside PyTorch's backends over twelve points,
-then measures peak memory over N. OUT/forward.py holds the results as Python literals and is renewed
-after every point, so an interrupted run keeps what it has; OUT/tests.txt holds the tests' output.
+Runs the kernels' tests, measures the GPU's ceilings, times the forward pass beside every backend
+present over twelve points, then measures peak memory over N. OUT/forward.py holds the results as
+Python literals, OUT/report.html shows them; both are renewed after every point, so an interrupted
+run keeps what it has. OUT/tests.txt holds the tests' output.
 Other launch settings can be put into the same race: `--try 128,64,8,3` (b_r, b_c, warps, stages).
 """
 
@@ -18,7 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import torch
 
-from utils import benchmark
+from tests.gpu.report import write_report
+from utils import benchmark, ceilings
 from utils.device import LaunchSettings, describe
 from utils.kernels import flash_attention, forward
 
@@ -69,11 +71,19 @@ def write(path: Path, values: dict, title: str = TITLE) -> None:
     os.replace(part, path)
 
 
+def keep(folder: Path, values: dict) -> None:
+    """Renew the two files that hold what was measured so far."""
+    write(folder / "forward.py", values)
+    write_report(folder / "report.html", values)
+
+
 def with_settings(settings: LaunchSettings) -> Callable:
-    """Return flash_attention, launched with these settings."""
+    """Return flash_attention, launched with these settings; how tiles are loaded stays the table's."""
 
     def call(q, k, v, causal=False):
-        chosen, forward.launch_settings = forward.launch_settings, lambda *_: settings
+        chosen = forward.launch_settings
+        descriptors = chosen(describe().capability, q.shape[3], q.dtype).descriptors
+        forward.launch_settings = lambda *_: settings._replace(descriptors=descriptors)
         try:
             return flash_attention(q, k, v, causal=causal)
         finally:
@@ -165,6 +175,8 @@ def main() -> None:
     print(describe(), flush=True)
     if not options.no_tests:
         run_tests(options.out)
+    values["CEILINGS"] = {x: float(f"{y:.3g}") for x, y in ceilings.measure()._asdict().items()}
+    print("ceilings, per second:", values["CEILINGS"], flush=True)
     for point in POINTS:
         rows = benchmark.speed_rows(
             flash_attention, [point], TOKENS, torch.bfloat16, options.rounds
@@ -180,7 +192,7 @@ def main() -> None:
             found = race_settings(attempts, point, options.rounds)
             values["SETTINGS"] += found
             print("   ", {row["settings"]: row["tflops"] for row in found}, flush=True)
-        write(options.out / "forward.py", values)
+        keep(options.out, values)
     if not options.no_memory:
         rows = benchmark.memory_rows(
             flash_attention, MEMORY_SIZES, MEMORY_HEADS, MEMORY_D, torch.bfloat16
@@ -188,7 +200,8 @@ def main() -> None:
         for row in rows:
             values["MEMORY"].append(row)
             print(row, flush=True)
-            write(options.out / "forward.py", values)
+            keep(options.out, values)
+    print(f"report: {options.out / 'report.html'}", flush=True)
 
 
 if __name__ == "__main__":

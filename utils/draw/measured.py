@@ -11,6 +11,7 @@ STYLE = {
     "this course": ("#b34700", "o"),
     "SDPA flash": ("#0072b2", "s"),
     "SDPA cuDNN": ("#007a5a", "^"),
+    "FlashAttention-3": ("#c2185b", "v"),
     "SDPA mem-efficient": ("#8a4fa0", "D"),
     "naive": ("#5c636e", "x"),
 }

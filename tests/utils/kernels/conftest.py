@@ -12,7 +12,7 @@ import torch
 
 INTERPRETER = os.environ.get("TRITON_INTERPRET") == "1"
 GPU = torch.cuda.is_available() and not INTERPRETER
-KERNEL_TESTS = ["test_forward.py", "test_gpu.py", "test_loop_orders.py"]
+KERNEL_TESTS = ["test_exponentials.py", "test_forward.py", "test_gpu.py", "test_loop_orders.py"]
 KERNEL_TESTS += ["test_numbers.py", "test_refusals.py"]
 PROCESS_TESTS = ["test_compile.py", "test_interpreter.py"]
 

@@ -1,0 +1,60 @@
+"""Lesson 11's roofline: how fast bytes let attention be, and how fast it was."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from utils.ceilings import Ceilings, intensities, roof, two_ceilings
+from utils.draw.measured import STYLE
+from utils.draw.palette import DPI, INK, LARGE, PAPER, SMALL
+
+ROOM = 1.6  # factor left free above the highest ceiling
+
+
+def roofline(rows: list[dict], ceilings: Ceilings, card: str, d: int) -> Figure:
+    """Draw TFLOP/s over FLOPs per byte for head dimension d, without a mask, at the longest N.
+
+    rows: dicts with method, d, causal, n, tflops, as utils.benchmark.speed_rows gives them. The
+    methods' intensities come from the byte model `intensities`, their speeds from the clock.
+    """
+    figure = Figure(figsize=(8.4, 5.4), dpi=DPI, facecolor=PAPER)
+    figure.suptitle(f"roofline of {card}, d = {d}", fontsize=LARGE, color=INK)
+    axes = figure.add_subplot()
+    draw_roof(axes, ceilings, d)
+    for method in ("naive", "this course"):
+        draw_point(axes, [r for r in rows if (r["d"], r["causal"]) == (d, False)], method, d)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_ylim(8, ROOM * ceilings.flops / 1e12)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
+    axes.set_xlabel("FLOPs per byte moved to and from HBM (byte model)", fontsize=SMALL)
+    axes.set_ylabel("TFLOP/s", fontsize=SMALL)
+    axes.tick_params(labelsize=SMALL)
+    axes.grid(alpha=0.3)
+    axes.legend(loc="lower right", fontsize=SMALL, frameon=False)
+    figure.subplots_adjust(bottom=0.14, left=0.11, right=0.97, top=0.91)
+    return figure
+
+
+def draw_roof(axes, ceilings: Ceilings, d: int) -> None:
+    """Draw the traffic and product ceilings, and the level where exponentials take their turn."""
+    reach = np.geomspace(4, 2**15, 200)
+    flops = [roof(x, ceilings.flops, ceilings.bytes) / 1e12 for x in reach]
+    axes.plot(reach, flops, color=INK, label="measured: copy, then matrix product")
+    both = two_ceilings(d, ceilings.flops, ceilings.exponentials) / 1e12
+    axes.axhline(both, color=INK, linestyle="--", label="model: products and exponentials in turns")
+
+
+def draw_point(axes, rows: list[dict], method: str, d: int) -> None:
+    """Put a method at its modelled intensity and its measured speed, at the longest N it ran."""
+    mine = [row for row in rows if row["method"] == method]
+    if not mine:
+        return
+    row = max(mine, key=lambda row: row["n"])
+    kind = "naive" if method == "naive" else "streaming"
+    colour, marker = STYLE[method]
+    label = f"{method}, N = {row['n']:,}"
+    x = intensities(row["n"], d)[kind]
+    axes.plot(
+        [x], [row["tflops"]], color=colour, marker=marker, markersize=9, linestyle="", label=label
+    )
