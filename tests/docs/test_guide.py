@@ -41,7 +41,8 @@ def targets(text: str) -> list[str]:
 
 def codes(text: str) -> list[str]:
     return sorted(
-        re.sub(" LANGUAGE=..", "", code) for code in re.findall(r"`([^`\n]+)`", prose(text))
+        re.sub(r" LANGUAGE=..|(?<=dist/slides/)..", "", code)
+        for code in re.findall(r"`([^`\n]+)`", prose(text))
     )
 
 
@@ -61,6 +62,19 @@ def test_both_languages_have_one_shape(name):
     assert codes(chinese) == codes(english)
     same = [other_language(target).split("#")[0] for target in targets(english)]
     assert [target.split("#")[0] for target in targets(chinese)] == same
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_command_and_its_settings_exist(language):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    text = "".join(read(language, name) for name in FILES)
+    commands = re.findall(r"(?:^|`)make ([a-z-]+)([^`#\n]*)", text, re.MULTILINE)
+    assert {target for target, _ in commands} >= {"assignment", "colab", "grade", "lab", "slides"}
+    for target, _ in commands:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    settings = "".join(rest for _, rest in commands) + "".join(re.findall(r"`[A-Z_]+=\S*`", text))
+    for name in re.findall(r"\b([A-Z_]+)=", settings):
+        assert f"$({name})" in makefile, name
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
