@@ -13,7 +13,7 @@ COLAB := .venv-colab
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: env lab test test-all notebooks stamp colab slides assignment grade gpu help
+.PHONY: env lab test test-all notebooks stamp colab site slides assignment grade gpu help
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 12
@@ -27,7 +27,7 @@ env: .venv/.ready  ## create the environment (shared by all commands)
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --upgrade pip
 	$(if $(TORCH_INDEX),$(BIN)/pip install --quiet --index-url $(TORCH_INDEX) torch -c constraints.txt)
-	$(BIN)/pip install --quiet -c constraints.txt '.[authoring,slides,test]'
+	$(BIN)/pip install --quiet -c constraints.txt '.[authoring,site,slides,test]'
 	@rm -rf build *.egg-info
 	@touch $@
 
@@ -58,6 +58,9 @@ stamp: env  ## mark the translation of LESSON as read against its English
 
 colab: env  ## write every lesson as a single file that runs alone, into dist/colab/
 	$(BIN)/python -m authoring colab $(LESSON)
+
+site: env  ## write the lessons as a website in both languages, into dist/site/
+	$(BIN)/python -m authoring site
 
 slides: env  ## a deck of each lesson, or of LESSON, into dist/slides/ (LANGUAGE=en for one language, PDF=1 to print them)
 	$(BIN)/python -m authoring slides $(LESSON) $(if $(PDF),--pdf) $(if $(filter command line,$(origin LANGUAGE)),--language $(LANGUAGE))

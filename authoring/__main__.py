@@ -1,4 +1,4 @@
-"""python -m authoring build | stamp | colab | slides | assignment: see CONTRIBUTING.md."""
+"""python -m authoring build | stamp | colab | site | slides | assignment: see CONTRIBUTING.md."""
 
 import argparse
 import os
@@ -24,6 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
             build_assignment(root, slug, language, options.variant, into, _say(root))
         elif options.command == "slides":
             _slides(root, options)
+        elif options.command == "site":
+            from authoring.site.build import build_site  # needs the extra `site`
+
+            build_site(root, _say(root))
         else:
             languages = (options.language,) if options.language else LANGUAGES
             step = build if options.command == "build" else build_colab
@@ -72,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m authoring")
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the repository")
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("site", help="write dist/site/, the lessons as pages in both languages")
     for name, what in (
         ("build", "write notebooks/ (EXECUTE=all runs every solution again)"),
         ("colab", "write dist/colab/, notebooks that need no other file"),

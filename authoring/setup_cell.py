@@ -4,6 +4,7 @@ import ast
 
 from authoring.course import Course, Lesson
 
+COLAB = "https://colab.research.google.com"
 TITLE = {"en": "Set-up: run this cell first", "zh": "准备：请先运行这个单元格"}
 NOT_FOUND = {
     "en": "The course's folder `utils` was not found above {}: open this notebook inside a copy"
@@ -113,24 +114,31 @@ def notice(
     course: Course, lesson: Lesson, language: str, folder: str, variant: str | None = None
 ) -> str:
     """Return the Markdown above the set-up cell; folder is "" when it holds no files."""
-    facts = [MINUTES[language].format(lesson.minutes), DEVICE[language][lesson.device]]
-    if lesson.needs and variant is None:
-        text, comma = NEEDS[language]
-        facts.append(text.format(comma.join(course.links(lesson.needs, language))))
-    paragraphs = [" · ".join(facts), RUN_FIRST[language]]
+    paragraphs = [facts(course, lesson, language, alone=variant is not None), RUN_FIRST[language]]
     if folder:
         name, licence = course.name[language], course.licence[language]
         says = WRITES if variant is None else HAND_IN
         paragraphs.append(says[language].format(folder, name, licence))
-    if folder and course.repository and lesson.device != "cpu" and variant is None:
-        paragraphs.insert(0, _badge(course, lesson, language))
+    if folder and variant is None and (link := colab_link(course, lesson, language)):
+        paragraphs.insert(0, f"[![Open in Colab]({COLAB}/assets/colab-badge.svg)]({link})")
     return "\n\n".join(paragraphs)
 
 
-def _badge(course: Course, lesson: Lesson, language: str) -> str:
-    site = "https://colab.research.google.com"
+def facts(course: Course, lesson: Lesson, language: str, *, alone: bool = False) -> str:
+    """Return one line: minutes, device, and, unless alone, links to the lessons before."""
+    parts = [MINUTES[language].format(lesson.minutes), DEVICE[language][lesson.device]]
+    if lesson.needs and not alone:
+        text, comma = NEEDS[language]
+        parts.append(text.format(comma.join(course.links(lesson.needs, language))))
+    return " · ".join(parts)
+
+
+def colab_link(course: Course, lesson: Lesson, language: str) -> str:
+    """Return the address in Colab of a committed notebook that holds its files, or nothing."""
+    if not course.repository or lesson.device == "cpu":
+        return ""
     page = f"github/{course.repository}/blob/main/notebooks/{language}/{lesson.slug}.ipynb"
-    return f"[![Open in Colab]({site}/assets/colab-badge.svg)]({site}/{page})"
+    return f"{COLAB}/{page}"
 
 
 def setup_code(

@@ -785,7 +785,7 @@ speed = recorded.SPEED
 if on_gpu:
     points = [(d, causal, n) for d in (64, 128) for causal in (False, True) for n in sizes]
     speed = list(speed_rows(flash_attention, points, 16384 if big else 4096, dtype))
-show(lambda: measured.speed(speed, card), alt=f"TFLOP/s over N on {card}")
+show(lambda: measured.speed(speed, card), alt=measured.speed_alt(card))
 
 # %%
 print(
@@ -845,7 +845,7 @@ memory = recorded.MEMORY
 if on_gpu:
     lengths = [1024 * 2**e for e in range(8 if big else 6)]
     memory = list(memory_rows(flash_attention, lengths, heads=16, d=64, dtype=dtype))
-show(lambda: measured.memory(memory, card), alt=f"extra bytes over N on {card}")
+show(lambda: measured.memory(memory, card), alt=measured.memory_alt(card))
 
 # %% [markdown] tags=["en", "slide"]
 r"""

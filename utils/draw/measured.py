@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from utils.draw.palette import DPI, INK, LARGE, PAPER, SMALL
+from utils.language import say
 
 # method → colour, marker: told apart by the marker too; all reach 3:1 on white
 STYLE = {
@@ -36,6 +37,16 @@ def speed(rows: list[dict], card: str) -> Figure:
     return figure
 
 
+def speed_alt(card: str) -> str:
+    """Return that picture in words."""
+    return say(
+        en=f"TFLOP/s over N as measured on {card}, a panel for each head dimension, with and without"
+        " the causal mask; in each, one line for every method.",
+        zh=f"在 {card} 上测得的每秒运算次数（TFLOP/s）随 N 的变化：头维度、有无因果掩码的每种组合各占一格，"
+        "每种方法一条线。",
+    )
+
+
 def memory(rows: list[dict], card: str) -> Figure:
     """Draw the extra bytes of one call over N, both axes logarithmic (rows: method, n, bytes)."""
     figure = Figure(figsize=(8.4, 5.4), dpi=DPI, facecolor=PAPER)
@@ -47,6 +58,15 @@ def memory(rows: list[dict], card: str) -> Figure:
     axes.set_ylabel("beyond Q, K, V", fontsize=SMALL)
     finish(figure)
     return figure
+
+
+def memory_alt(card: str) -> str:
+    """Return that picture in words."""
+    return say(
+        en=f"Bytes that one call takes beyond Q, K and V over N, as measured on {card}, both axes"
+        " logarithmic; one line for every method.",
+        zh=f"在 {card} 上测得的一次调用在 Q、K、V 之外多占的字节数随 N 的变化，两个轴都是对数刻度，每种方法一条线。",
+    )
 
 
 def lines(axes: Axes, rows: list[dict], what: str) -> None:
