@@ -16,7 +16,7 @@ from authoring.editions import plain_python
 from authoring.errors import SourceError
 from authoring.form import MARKS
 from authoring.read import Cell
-from authoring.setup_cell import NEXT, notice, setup_code
+from authoring.setup_cell import NEXT, POINTS, notice, setup_code
 
 
 def fill(root: Path, cells: list[Cell]) -> list[Cell]:
@@ -63,13 +63,26 @@ def add_setup(
             "solution": False,
             "task": False,
         }
+    says = notice(course, lesson, language, folder, variant)
+    if variant is not None:
+        says += "\n\n" + POINTS[language].format(_points(nb, lesson))
     nb.cells[1:1] = [
-        v4.new_markdown_cell(notice(course, lesson, language, folder, variant), id="notice"),
+        v4.new_markdown_cell(says, id="notice"),
         v4.new_code_cell(code, id="set-up", metadata=metadata),
     ]
     if variant is None and (following := course.after(lesson)):
         way_on = NEXT[language].format(following.link(language))
         nb.cells.append(v4.new_markdown_cell(way_on, id="next"))
+
+
+def _points(nb: NotebookNode, lesson: Lesson) -> str:
+    """Return the names of exercises with their points, such as "`merge` 2 · `judge` 2"."""
+    graded = [cell.metadata.nbgrader for cell in nb.cells if "nbgrader" in cell.metadata]
+    names = {about.grade_id: about.points for about in graded if about.grade}
+    prefix, suffix = f"{lesson.slug}-", "-check"
+    return " · ".join(
+        f"`{name.removeprefix(prefix).removesuffix(suffix)}` {n}" for name, n in names.items()
+    )
 
 
 def fingerprint(files: dict[str, str]) -> str:

@@ -44,6 +44,7 @@ HAND_IN = {
     "zh": "这个 notebook 是一份作业。它带着课程的文件，并把它们写到自己旁边的 `{}/`，不写到别处。它不下载"
     "也不安装任何东西。请在标明的地方作答，不要改文件名；从头到尾运行一遍后保存，只交这一个文件。{}：{}",
 }
+POINTS = {"en": "Points: {}.", "zh": "分值：{}。"}
 CODE = '''#@title {title}
 import importlib
 import os
@@ -53,18 +54,7 @@ from pathlib import Path
 os.environ["COURSE_LANGUAGE"] = "{language}"
 os.environ["COURSE_LESSON"] = "{slug}"
 {variant}
-
-def _find_course():
-    for folder in (Path.cwd(), *Path.cwd().parents):
-        try:
-            text = (folder / "utils" / "__init__.py").read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            continue
-        if "flashattention-course" in text:
-            return folder
-    return None
-
-
+{find}
 def _use(folder):
     """Let `import utils` mean the course's, whatever lies beside the notebook."""
     ours = folder / "utils" / "__init__.py"
@@ -76,6 +66,18 @@ def _use(folder):
     importlib.invalidate_caches()
 
 '''
+FIND_COURSE = """
+def _find_course():
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        try:
+            text = (folder / "utils" / "__init__.py").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            continue
+        if "flashattention-course" in text:
+            return folder
+    return None
+
+"""
 FIND = """
 _course = _find_course()
 if _course is None:
@@ -153,6 +155,7 @@ def setup_code(
         language=language,
         slug=lesson.slug,
         variant="" if variant is None else f'os.environ["COURSE_VARIANT"] = "{variant}"\n',
+        find=FIND_COURSE if variant is None else "",
     )
     if files:
         held = "\n".join(f'_files["{name}"] = {literal(text)}' for name, text in files.items())

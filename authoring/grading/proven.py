@@ -33,8 +33,8 @@ del _fresh_check
 __import__("builtins").print("{word}")
 """
 ASK = """
-_state = getattr(getattr(check, {name!r}, None), "result", None)
-_state = _state.state if _state or hasattr(check, {name!r}) else "passed"
+_check = getattr(check, {name!r}, None)  # a private exercise may have plain asserts instead
+_state = getattr(_check.result, "state", None) if hasattr(_check, "result") else "passed"
 __import__("builtins").print("{word}", _state)
 """
 

@@ -15,7 +15,7 @@ from authoring.course import read_course
 from authoring.errors import SourceError
 from authoring.execute import kernel_environment
 from authoring.shuffle import shuffled
-from tests.authoring.workshop import CHECK, LESSON
+from tests.authoring.workshop import OVERLAY
 from tests.test_mutants import load as load_answers
 from utils import variant
 
@@ -41,6 +41,12 @@ LESSONS = [
     for lesson in COURSE.lessons
     if any(cell.keys.get("exercise") == "judge" for cell in cells_of(lesson))
 ]
+
+
+@pytest.mark.parametrize("lesson", [pytest.param(x, id=x.slug) for x in COURSE.lessons])
+def test_every_lesson_can_be_an_assignment(lesson):
+    cells = source_of(ROOT, lesson.slug, language="zh").cells
+    assert "\n\n分值：`" in cells[1].source
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -119,47 +125,8 @@ def test_two_variants_of_an_assignment_differ_and_their_solutions_pass(tmp_path)
     assert texts[0] != texts[1].replace(*reversed(SEEDS))
 
 
-CHECKS = """
-class Check:
-    def __call__(self, attempt):
-        assert attempt([1, 2]) == 3
-
-
-add = Check()
-"""
-MORE = '''# %% [markdown] after="add"
-r"""
-Now **multiply**.
-"""
-
-# %% exercise="multiply"
-def multiply(xs):
-    ### BEGIN SOLUTION
-    return xs[0] * xs[1]  # a private answer
-    ### END SOLUTION
-
-# %% check="multiply" points=1
-assert multiply([2, 3]) == 6
-
-# %% hidden="add"
-assert add([5]) == 5  # a private test
-'''
-
-
-@pytest.fixture
-def graded_workshop(workshop):
-    workshop.write("utils/checks/__init__.py", "")
-    workshop.write("utils/checks/sums.py", CHECKS)
-    lesson = LESSON.replace("utils.sums.total import check", "utils.checks import sums as check")
-    workshop.lesson("01_sums", lesson.replace(CHECK, CHECK.replace("check(add)", "check.add(add)")))
-    path = workshop.root / "lessons_src/course.toml"
-    text = path.read_text(encoding="utf-8")
-    path.write_text('overlay = "private"\n' + text, encoding="utf-8")
-    return workshop
-
-
 def test_an_overlay_adds_exercises_and_hidden_tests_to_assignments_only(graded_workshop):
-    graded_workshop.write("private/01_sums.py", MORE)
+    graded_workshop.write("private/01_sums.py", OVERLAY)
     for language in ("en", "zh"):
         cells = source_of(graded_workshop.root, "01_sums", language=language).cells
         named = [cell.metadata.get("nbgrader", {}).get("grade_id", "") for cell in cells]
@@ -176,7 +143,7 @@ def test_an_overlay_adds_exercises_and_hidden_tests_to_assignments_only(graded_w
 
 @pytest.mark.parametrize("key", ["after", "hidden"])
 def test_an_overlay_for_no_such_exercise_is_refused(graded_workshop, key):
-    graded_workshop.write("private/01_sums.py", MORE + f'\n# %% {key}="divide"\n1 / 1\n')
+    graded_workshop.write("private/01_sums.py", OVERLAY + f'\n# %% {key}="divide"\n1 / 1\n')
     with pytest.raises(SourceError, match=r"private/01_sums\.py:18: .*'divide': no check"):
         source_of(graded_workshop.root, "01_sums")
 
@@ -188,6 +155,7 @@ def test_an_assignment_stands_alone_locked_and_linked_to_nothing(graded_workshop
     assert 'os.environ["COURSE_VARIANT"] = "term-1"' in set_up.source
     assert "_use(_write_course(" in set_up.source
     assert "](" not in cells[1].source and cells[-1].id != "next"
+    assert cells[1].source.endswith("\n\nPoints: `add` 2.")
 
 
 def test_a_lesson_whose_check_is_not_found_by_the_grader_is_refused(workshop):

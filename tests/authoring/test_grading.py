@@ -1,5 +1,6 @@
 """The whole way of nbgrader, on what students hand in: each gets exactly the points it earned."""
 
+import copy
 import csv
 import os
 import subprocess
@@ -12,6 +13,7 @@ from nbgrader.api import Gradebook
 
 from authoring.assignment import build_assignment
 from tests.authoring.submissions import ALL, MARKS, POINTS, SLUG, cell_of, filled, submissions
+from tests.authoring.workshop import OVERLAY
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -31,12 +33,12 @@ def nbgrader(course: Path, *command: str, code: int = 0, **env: str) -> str:
     return run.stderr
 
 
-def read(course: Path, step: str):
-    return nbformat.read(course / step / SLUG / f"{SLUG}.ipynb", as_version=4)
+def read(course: Path, step: str, slug: str = SLUG):
+    return nbformat.read(course / step / slug / f"{slug}.ipynb", as_version=4)
 
 
-def hand_in(course: Path, student: str, nb, name: str = SLUG) -> None:
-    folder = course / "submitted" / student / SLUG
+def hand_in(course: Path, student: str, nb, name: str = SLUG, slug: str = SLUG) -> None:
+    folder = course / "submitted" / student / slug
     folder.mkdir(parents=True)
     (folder / f"{name}.ipynb").write_text(nbformat.writes(nb), encoding="utf-8")
 
@@ -114,3 +116,26 @@ def test_a_chinese_course_on_a_machine_without_utf8(tmp_path):
         assert book.find_submission(SLUG, "wang").score == ALL
     page = course / "feedback" / "wang" / SLUG / f"{SLUG}.html"
     assert "通过 5/5 个练习" in page.read_text(encoding="utf-8")
+
+
+def test_hidden_tests_and_exercises_of_an_overlay_count(graded_workshop):
+    slug = "01_sums"
+    graded_workshop.write("private/01_sums.py", OVERLAY)
+    course = build_assignment(graded_workshop.root, slug, "en", report=lambda _: None)
+    release, source = (read(course, step, slug) for step in ("release", "source"))
+    assert "private" not in nbformat.writes(release)
+    hand_in(course, "full", source, slug, slug)
+    two_only = "def add(xs):\n    return xs[0] + xs[1]"  # passes what the student sees
+    hand_in(course, "part", replaced(source, "def add", two_only), slug, slug)
+    hand_in(course, "blank", release, slug, slug)
+    nbgrader(course, "autograde", slug)
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as book:
+        marks = {s: book.find_submission(slug, s).score for s in ("full", "part", "blank")}
+    assert marks == {"full": 3, "part": 1, "blank": 0}
+
+
+def replaced(nb, start: str, text: str):
+    nb = copy.deepcopy(nb)
+    (cell,) = [cell for cell in nb.cells if cell.source.startswith(start)]
+    cell.source = text
+    return nb

@@ -71,6 +71,37 @@ LESSON = (
     + SOURCE
     + "# %%\nprint(object())\nlen([1])\n"
 )
+CHECKS = """
+from types import SimpleNamespace
+
+
+class Check:
+    result = None
+
+    def __call__(self, attempt):
+        assert attempt([1, 2]) == 3
+        self.result = SimpleNamespace(state="passed")
+
+
+add = Check()
+"""
+OVERLAY = '''# %% [markdown] after="add"
+r"""
+Now **multiply**.
+"""
+
+# %% exercise="multiply"
+def multiply(xs):
+    ### BEGIN SOLUTION
+    return xs[0] * xs[1]  # a private answer
+    ### END SOLUTION
+
+# %% check="multiply" points=1
+assert multiply([2, 3]) == 6
+
+# %% hidden="add"
+assert add([5]) == 5  # a private test
+'''
 
 
 class Workshop:
@@ -94,6 +125,16 @@ class Workshop:
         """Rewrite course.toml for these (slug, device)."""
         listed = "".join(ENTRY.format(slug=slug, device=device) for slug, device in entries)
         self.write("lessons_src/course.toml", COURSE + listed)
+
+    def graded(self) -> None:
+        """Make of 01_sums a lesson that can be an assignment, with a folder for an overlay."""
+        self.write("utils/checks/__init__.py", "")
+        self.write("utils/checks/sums.py", CHECKS)
+        text = LESSON.replace("utils.sums.total import check", "utils.checks import sums as check")
+        self.lesson("01_sums", text.replace("check(add)", "check.add(add)"))
+        path = self.root / "lessons_src/course.toml"
+        toml = path.read_text(encoding="utf-8")
+        path.write_text(f'overlay = "private"\n{toml}', encoding="utf-8")
 
     def lesson(self, slug: str, text: str) -> Path:
         return self.write(f"lessons_src/{slug}.py", text)
