@@ -40,7 +40,7 @@ test: env  ## what every change must pass (English notebooks), under ten minutes
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest -n 2 -m "not slow and not browser and not gpu"
 
-test-all: test $(COLAB)/.ready  ## + Chinese notebooks, browser, Colab's versions
+test-all: test $(COLAB)/.ready  ## + Chinese notebooks, grading, browser, Colab's versions
 	$(BIN)/pytest -m "(slow or browser) and not gpu"
 
 $(COLAB)/.ready: tests/colab/requirements.txt

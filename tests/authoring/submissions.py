@@ -17,7 +17,7 @@ def update_tile(m, l, x):
 LOOP = """
 def update_tile(m, l, x):
     while True:
-        pass
+        print("still here")
 """
 STUBBORN_LOOP = """
 def two_pass(x, y, b, memory):
