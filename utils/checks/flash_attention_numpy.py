@@ -8,26 +8,11 @@ from utils.attention import naive_attention
 from utils.checks.broken_loops import BOXES, score, verdict  # noqa: F401, the lesson calls score
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.checks.loop_mistakes import float_mistakes, loop_mistakes, right, walk
+from utils.checks.scores import values, with_scores
 from utils.language import say
 from utils.tiles import tiles
 
 INF = np.inf
-
-
-def values(keys: int, d_v: int) -> np.ndarray:
-    """Small values without symmetry, (keys, d_v)."""
-    c, f = np.indices((keys, d_v))
-    return ((c * c + 3 * c * f + 2 * f + c) % 5).astype(float)
-
-
-def with_scores(scores, idle: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return q_i (rows, d) and k (keys, d) that give exactly these scores (rows, keys).
-
-    d is the number of rows, and idle more: features that are 0 in q_i and 1 in k.
-    """
-    scores = np.array(scores, dtype=float)
-    rows, keys = scores.shape
-    return np.eye(rows, rows + idle), np.hstack([scores.T, np.ones((keys, idle))])
 
 
 class InTiles(np.ndarray):

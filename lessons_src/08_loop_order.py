@@ -1,0 +1,1135 @@
+# %% [markdown] tags=["en"]
+r"""
+# 08 · Loop order: v1 and v2
+
+After this lesson you can
+
+- turn the two loops of FlashAttention round, and say what then travels and what stays;
+- write down the bytes that each order moves, equal to the counter, and say when which moves fewer;
+- tell loop order from parallelism, and bytes from time.
+
+**Recall.** (1) In lesson 06's loop, what is written to slow memory for each query tile? (2) Two programs hold the states of two halves of the keys. How do you get the result, and does it matter which half comes first?
+
+<details><summary>Answers</summary>
+
+(1) $O_i$ and $L_i$, once; the scores and the state never leave the chip. (2) Merge the two states with $\oplus$ and divide once; the order does not matter.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="725e527b"
+r"""
+# 08 · 循环顺序：v1 与 v2
+
+学完本课，你能够
+
+- 把 FlashAttention 的两层循环反过来，并说出这样一来谁在搬动、谁留在原地；
+- 写出两种顺序各移动多少字节，与计数器完全一致，并说出什么时候哪一种更少；
+- 分清循环顺序和并行，也分清字节和时间。
+
+**回顾**：（1）在第 06 课的循环里，每个 query tile（块）往慢速内存写了什么？（2）两个程序各有一半 key 的状态。怎样得到结果？先后有没有关系？
+
+<details><summary>答案</summary>
+
+（1）$O_i$ 和 $L_i$，只写一次；分数和状态从不离开片上。（2）用 $\oplus$ 合并两个状态，再做一次除法；先后没有关系。
+
+</details>
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+## The other way round
+
+Lesson 06 takes a query tile and lets all key tiles pass. So $K$ and $V$ are read again for every query tile. The first FlashAttention did it the other way round: take a key tile, and let all query tiles visit it. Then $K_j$ and $V_j$ are read once.
+
+**Predict before you run on.** 256 queries and keys, $d = 64$, tiles of 64. Does the turned loop move fewer bytes or more? Must it write $S$?
+
+The state of a query tile has to survive until the next key tile comes, and the chip cannot keep the states of all queries. So they live in slow memory: `states_in_slow_memory` writes the state of no keys there.
+"""
+
+# %% [markdown] tags=["zh"] en="0666be3a"
+r"""
+## 反过来
+
+第 06 课是取一个 query tile，让所有 key tile 依次经过。所以每换一个 query tile，$K$ 和 $V$ 就要重读一遍。最早的 FlashAttention 正相反：取一个 key tile，让所有 query tile 依次来访。这样 $K_j$ 和 $V_j$ 只读一次。
+
+**先猜后算**：256 个 query 和 key，$d = 64$，每块 64 个。反过来的循环移动的字节是更少还是更多？它必须把 $S$ 写出去吗？
+
+一个 query tile 的状态要留到下一个 key tile 到来，而片上放不下所有 query 的状态。所以状态住在慢速内存里：`states_in_slow_memory` 先往那里写入“一个 key 都没有”的状态。
+"""
+
+# %%
+import numpy as np
+
+from utils.attention import in_slow_memory, states_in_slow_memory
+from utils.states import State, finish, update
+from utils.tiles import tiles
+
+
+def v1_order(q, k, v, b_r, b_c, memory):
+    """Return O (N_q, d_v) and L (N_q,); outer loop over K and V, inner loop over Q."""
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    M, SUM, ACC = states_in_slow_memory(memory, len(q), v.shape[1])
+    for cols in memory.turns(tiles(len(K), b_c)):
+        k_j, v_j = K[cols], V[cols]
+        for rows in memory.turns(tiles(len(Q), b_r)):
+            q_i, state = Q[rows], State(M[rows], SUM[rows], ACC[rows])
+            s = memory.chip("S", scale * (q_i @ k_j.T))
+            M[rows], SUM[rows], ACC[rows] = update(state, s, v_j)
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        O[rows], L[rows] = finish(State(M[rows], SUM[rows], ACC[rows]))
+    return O.array, L.array
+
+
+# %% [markdown] tags=["en"]
+r"""
+Numbers in slow memory are counted as a GPU kernel keeps them: 2 bytes for $Q$, $K$, $V$, $O$, and 4 bytes for the state and $L$.
+"""
+
+# %% [markdown] tags=["zh"] en="84d637ee"
+r"""
+慢速内存里的数按 GPU kernel（核函数）的存法计字节：$Q$、$K$、$V$、$O$ 每个数 2 字节，状态和 $L$ 每个数 4 字节。
+"""
+
+# %%
+from utils.attention import naive_attention
+from utils.memory import Memory
+
+rng = np.random.default_rng(8)
+q, k, v = rng.standard_normal((3, 256, 64))
+v1_memory = Memory(dtype="float16")
+out, lse = v1_order(q, k, v, 64, 64, v1_memory)
+print("error", f"{np.abs(out - naive_attention(q, k, v)[0]).max():.0e}")
+print(v1_memory)
+
+# %% [markdown] tags=["en"]
+r"""
+There is no row `S`: a tile of scores is made, used and dropped on chip in this order too. Not materialising $S$ has nothing to do with the order of the loops. `K` and `V` are read once, as promised. But look at `acc`, which is $\tilde O$: every visit brings it on chip and writes it back, in 4 bytes a number. $\tilde O$ is as large as $Q$, and it travels both ways.
+
+**Exercise 1 · Turn the loops round** (8 minutes). Write `outer_q(q, k, v, b_r, b_c, memory)` with the outer loop over $Q$: read $Q_i$ once, keep its state on chip during the inner loop, write $O_i$ and $L_i$ once. Return $O$ and $L$ like `v1_order`. The check compares the results, then the bytes of each tensor. You may use `tiles`, `update`, `finish`, and `identity(rows, d_v)`, the state of no keys. Nothing later depends on any exercise.
+
+<details><summary>Hint 1</summary>
+
+Exchange the two `for` lines. Which reads move with them, and which array is no longer needed in slow memory?
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+Between the two `for` lines: `q_i = Q[rows]` and `state = identity(len(q_i), v.shape[1])`. Inside: the scores, then `state = update(state, s, V[cols])`.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+After the inner loop, still in the outer one: `O[rows], L[rows] = finish(state)`. The scores are `scale * (q_i @ K[cols].T)`. Both loops go through `memory.turns(...)`.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="3c1a4a5a"
+r"""
+表里没有 `S` 这一行：在这种顺序下，分数 tile 同样是在片上生成、用完、丢掉。不物化 $S$ 与循环的顺序毫无关系。`K` 和 `V` 果然只读了一次。但请看 `acc`，也就是 $\tilde O$：每次来访都要把它读到片上，再写回去，而且每个数 4 字节。$\tilde O$ 和 $Q$ 一样大，来回都要走。
+
+**练习 1 · 把循环反过来**（8 分钟）。写 `outer_q(q, k, v, b_r, b_c, memory)`，外层循环走 $Q$：$Q_i$ 只读一次，内层循环期间它的状态留在片上，$O_i$ 和 $L_i$ 只写一次。像 `v1_order` 那样返回 $O$ 和 $L$。检查先比较结果，再比较每个张量的字节数。可以使用 `tiles`、`update`、`finish`，以及表示“一个 key 都没有”的状态 `identity(rows, d_v)`。后面的内容不依赖任何练习。
+
+<details><summary>提示 1</summary>
+
+把两行 `for` 对调。哪些读取要跟着挪？哪些数组不必再放在慢速内存里？
+
+</details>
+
+<details><summary>提示 2</summary>
+
+两行 `for` 之间写 `q_i = Q[rows]` 和 `state = identity(len(q_i), v.shape[1])`。里面先算分数，再写 `state = update(state, s, V[cols])`。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+内层循环之后、仍在外层循环里：`O[rows], L[rows] = finish(state)`。分数是 `scale * (q_i @ K[cols].T)`。两层循环都要用 `memory.turns(...)`。
+
+</details>
+"""
+
+# %%
+from utils.checks import loop_order as check
+from utils.states import identity
+
+
+# %% exercise="outer_q"
+def outer_q(q, k, v, b_r, b_c, memory):
+    """Return O (N_q, d_v) and L (N_q,); outer loop over Q, inner loop over K and V."""
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    ### BEGIN SOLUTION
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i = Q[rows]
+        state = identity(len(q_i), v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_c)):
+            s = scale * (q_i @ K[cols].T)
+            state = update(state, s, V[cols])
+        O[rows], L[rows] = finish(state)
+    ### END SOLUTION
+    return O.array, L.array
+
+
+# %% check="outer_q" points=3
+check.outer_q(outer_q)
+
+# %% [markdown] tags=["en"]
+r"""
+## Q and O stay, K and V move
+
+This is the order of FlashAttention-2, and of lesson 06. It is written here once more, with room on chip for the state and the scores:
+"""
+
+# %% [markdown] tags=["zh"] en="16acf914"
+r"""
+## Q 和 O 不动，K 和 V 走
+
+这是 FlashAttention-2 的顺序，也是第 06 课的顺序。这里再写一遍，并给状态和分数留出片上的位置：
+"""
+
+# %%
+from utils.attention import on_chip
+
+
+def v2_order(q, k, v, b_r, b_c, memory):
+    """Return O (N_q, d_v) and L (N_q,); outer loop over Q, inner loop over K and V."""
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i = Q[rows]
+        state = on_chip(memory, identity(len(q_i), v.shape[1]))
+        for cols in memory.turns(tiles(len(K), b_c)):
+            k_j, v_j = K[cols], V[cols]
+            s = memory.chip("S", scale * (q_i @ k_j.T))
+            state = update(state, s, v_j)
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
+# %%
+v2_memory = Memory(dtype="float16")
+v2_order(q, k, v, 64, 64, v2_memory)
+moved = [memory.read + memory.written for memory in (v1_memory, v2_memory)]
+for name in ("Q", "K", "V", "m", "l", "acc", "O", "L"):
+    print(f"{name:4} {moved[0][name]:9,} {moved[1][name]:9,}")
+print(f"{'all':4} {v1_memory.traffic:9,} {v2_memory.traffic:9,}")
+print(f"v1 order moves {v1_memory.traffic / v2_memory.traffic:.2f} times as much")
+
+# %% [markdown] tags=["en"]
+r"""
+A trade, not “everything is read once”. In v1 order $K$ and $V$ are read once, while $Q$ and the state travel with every key tile. In v2 order $Q$ is read once and the state does not travel at all, while $K$ and $V$ are read again by every query tile.
+
+A causal mask changes nothing in this: both orders can leave out hidden tiles (lesson 07).
+
+## Two films
+
+Both loops above, run side by side on 64 queries and keys with $d = 64$. The bars are bytes, replayed from the memory's log.
+
+**Predict before you move anything.** For which shape of tile could v1 order come out ahead: tall (many rows of $Q$, few of $K$) or wide? Then set the step to its end and try.
+"""
+
+# %% [markdown] tags=["zh"] en="44227f01"
+r"""
+这是一笔交换，不是“样样只读一次”。v1 顺序里，$K$ 和 $V$ 只读一次，但 $Q$ 和状态要跟着每个 key tile 走一趟。v2 顺序里，$Q$ 只读一次，状态根本不走，但每个 query tile 都要把 $K$ 和 $V$ 重读一遍。
+
+因果掩码（causal mask）不改变这一点：两种顺序都能跳过被遮住的 tile（第 07 课）。
+
+## 两部影片
+
+把上面两个循环并排运行，64 个 query 和 key，$d = 64$。条形是字节数，按计数内存的日志重放。
+
+**动手之前先猜**：什么形状的 tile 能让 v1 顺序占先：高的（$Q$ 的行多、$K$ 的行少），还是宽的？然后把步拖到最后，试一试。
+"""
+
+# %%
+from utils.draw.loop_orders import alt, controls, draw, film
+from utils.draw.show import show
+
+small = rng.standard_normal((3, 64, 64))
+
+
+def picture(b_r, b_c, step):
+    return draw([film(loop, *small, b_r, b_c) for loop in (v1_order, v2_order)], step)
+
+
+show(picture, controls(64), alt())
+
+# %% [markdown] tags=["en"]
+r"""
+*Picture: the scores as a field of tiles, $Q$ at the left, $K$ above, $V$ below, $O$ at the right, once for each order. The line is the way through the tiles; filled is what is on chip now, and in $O$ what is written. In v1 order the states of all queries lie in slow memory; in v2 order only one state exists, on chip. Below: the bytes of each group so far. Wide tiles favour v1 order: with 8 rows of $Q$ and 32 of $K$ it ends ahead.*
+
+## The bytes in closed form
+
+Let $e$ be the bytes of a number in $Q$, $K$, $V$, $O$, and $s$ those of a number in the state and in $L$. Lengths may be ragged; $T_r = \lceil N_q/B_r \rceil$ and $T_c = \lceil N_k/B_c \rceil$. In v2 order $Q$ is read and $O$ written once, $L$ too, and every query tile reads all of $K$ and $V$:
+"""
+
+# %% [markdown] tags=["zh"] en="e3b4a475"
+r"""
+*图：分数画成由 tile 组成的区域，左边是 $Q$，上边是 $K$，下边是 $V$，右边是 $O$，每种顺序一幅。折线是走过 tile 的路线；填色的是现在在片上的，$O$ 里填色的是已经写出的。v1 顺序里，所有 query 的状态都在慢速内存里；v2 顺序里只有一个状态，就在片上。下面是各组张量到目前为止移动的字节。宽的 tile 对 v1 顺序有利：$Q$ 每块 8 行、$K$ 每块 32 行时，走到最后是它占先。*
+
+## 字节数的公式
+
+设 $e$ 是 $Q$、$K$、$V$、$O$ 中一个数的字节数，$s$ 是状态和 $L$ 中一个数的字节数。长度可以除不尽；$T_r = \lceil N_q/B_r \rceil$，$T_c = \lceil N_k/B_c \rceil$。v2 顺序里，$Q$ 读一次，$O$ 和 $L$ 各写一次，而每个 query tile 都要读完 $K$ 和 $V$：
+"""
+
+# %% [markdown]
+r"""
+$$\text{v2} = e\,N_q(d + d_v) + s\,N_q + e\,(d + d_v)\,T_r N_k$$
+"""
+
+# %%
+n, d, e, s = 256, 64, 2, 4
+print(e * n * 2 * d + s * n + e * 2 * d * 4 * n, "by the formula;", v2_memory.traffic, "counted")
+
+# %% [markdown] tags=["en"]
+r"""
+**Exercise 2 · The bytes of v1 order** (10 minutes). Write `v1_total(n_q, n_k, d, d_v, b_r, b_c)`: all bytes that `v1_order` moves, both directions together, with $e = 2$ and $s = 4$. Tiles may be ragged. The check runs the counter on random sizes.
+
+<details><summary>Hint 1</summary>
+
+Go through the code of `v1_order` line by line. There are three parts: the first states are written; the two loops; the last loop.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+All query tiles together have $N_q$ rows, ragged or not, so one turn of the outer loop moves all $N_q$ rows of $Q$ and of the states, the states twice. A state has $d_v + 2$ numbers a row.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+Start: $s N_q (d_v + 2)$. Loops: $e(d + d_v)N_k$ for the keys and values, and $T_c$ times $N_q (e d + 2 s (d_v + 2))$. Last loop: $s N_q(d_v + 2)$ read, $e N_q d_v + s N_q$ written.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="c48eff0a"
+r"""
+**练习 2 · v1 顺序的字节数**（10 分钟）。写 `v1_total(n_q, n_k, d, d_v, b_r, b_c)`：`v1_order` 移动的全部字节，读写合计，取 $e = 2$，$s = 4$。可以有尾块。检查会在随机的尺寸上运行计数器。
+
+<details><summary>提示 1</summary>
+
+把 `v1_order` 的代码一行一行走一遍。一共三部分：写入最初的状态；两层循环；最后一个循环。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+不论有没有尾块，所有 query tile 合起来就是 $N_q$ 行。所以外层循环每转一轮，$Q$ 和状态的 $N_q$ 行都要动一次，状态还是一读一写两次。每行的状态有 $d_v + 2$ 个数。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+开始：$s N_q (d_v + 2)$。循环：key 和 value 是 $e(d + d_v)N_k$，再加上 $T_c$ 次 $N_q (e d + 2 s (d_v + 2))$。最后一个循环：读 $s N_q(d_v + 2)$，写 $e N_q d_v + s N_q$。
+
+</details>
+"""
+
+
+# %% exercise="v1_total"
+def v1_total(n_q, n_k, d, d_v, b_r, b_c):
+    """Return the bytes that v1_order moves; 2 bytes a number in Q, K, V, O, 4 in m, ℓ, Õ, L."""
+    e, s = 2, 4
+    ### BEGIN SOLUTION
+    t_c = -(-n_k // b_c)
+    state = s * n_q * (d_v + 2)
+    visits = t_c * (e * n_q * d + 2 * state)
+    return state + e * (d + d_v) * n_k + visits + state + e * n_q * d_v + s * n_q
+    ### END SOLUTION
+
+
+# %% check="v1_total" points=3
+check.v1_total(v1_total)
+
+# %% [markdown] tags=["en"]
+r"""
+With a causal mask only visited tiles count. In v2 order $T_r N_k$ becomes $W$, the keys in visited tiles, added up over the query tiles; $r_{1,i}$ is the end of query tile $i$ and $h_i$ the number of its rows:
+"""
+
+# %% [markdown] tags=["zh"] en="93ec59b4"
+r"""
+有因果掩码（causal mask）时，只算访问到的 tile。v2 顺序里，$T_r N_k$ 换成 $W$，即每个 query tile 访问到的 tile 里的 key 数之和；$r_{1,i}$ 是第 $i$ 个 query tile 的末端，$h_i$ 是它的行数：
+"""
+
+# %% [markdown]
+r"""
+$$W = \sum_i \min\!\left(N_k,\; B_c \left\lceil \frac{\max(0,\, r_{1,i} + \delta)}{B_c} \right\rceil\right)$$
+
+$$\text{v1} = s\,N_q(d_v + 2) + e\,(d + d_v)\,N_k + \sum_{\text{visited}} h_i\,(e\,d + 2s\,d_v + 4s) + N_q\,\bigl(d_v(s + e) + 3s\bigr)$$
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+`v1_bytes` and `v2_bytes` are these formulas, tensor by tensor. Are they what the counter counts? Random sizes, ragged, $N_q \ne N_k$, $d_v \ne d$, with and without a mask:
+"""
+
+# %% [markdown] tags=["zh"] en="cc1fd50f"
+r"""
+`v1_bytes` 和 `v2_bytes` 就是这些公式，按张量分开写。它们等于计数器数到的吗？取随机的尺寸：有尾块，$N_q \ne N_k$，$d_v \ne d$，有掩码和没有掩码：
+"""
+
+# %%
+from utils.attention import tiled_attention, tiled_attention_v1
+from utils.traffic import v1_bytes, v2_bytes
+
+
+def counted(run, sizes, b_r, b_c, causal):
+    n_q, n_k, d, d_v = sizes
+    memory = Memory(dtype="float16", log=False)
+    tensors = np.zeros((n_q, d)), np.zeros((n_k, d)), np.zeros((n_k, d_v))
+    run(*tensors, b_r=b_r, b_c=b_c, causal=causal, memory=memory)
+    return memory.read + memory.written
+
+
+# %%
+for number in range(300):
+    sizes, (b_r, b_c) = rng.integers(1, 40, 4).tolist(), rng.integers(1, 12, 2).tolist()
+    tiling = {"b_r": b_r, "b_c": b_c, "causal": number % 2 == 1}
+    for run, formula in [(tiled_attention_v1, v1_bytes), (tiled_attention, v2_bytes)]:
+        assert counted(run, sizes, **tiling) == formula(*sizes, **tiling)
+print("300 random sizes, every tensor, both orders: formula and counter agree")
+
+# %% [markdown] tags=["en"]
+r"""
+## Which order moves fewer bytes?
+
+For large $N$ and $d_v = d$ only the terms with $N^2$ matter, and beside $d$ numbers of $\tilde O$ the two of $m$ and $\ell$ are few:
+"""
+
+# %% [markdown] tags=["zh"] en="8ee1f048"
+r"""
+## 哪种顺序移动得更少？
+
+$N$ 很大、$d_v = d$ 时，只有带 $N^2$ 的项要紧；而 $m$ 和 $\ell$ 两个数，比起 $\tilde O$ 的 $d$ 个数来很少：
+"""
+
+# %% [markdown]
+r"""
+$$\text{v2} \approx \frac{2e\,d\,N^2}{B_r}, \qquad \text{v1} \approx \frac{(e + 2s)\,d\,N^2}{B_c}$$
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+**Exercise 3 · The threshold** (4 minutes). Write `threshold(e, s)`: the value of $B_c / B_r$ at which both orders move the same. Above it v1 order moves fewer bytes.
+
+<details><summary>Hint 1</summary>
+
+Set the two expressions equal. $d$ and $N^2$ cancel.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+$\dfrac{2e}{B_r} = \dfrac{e + 2s}{B_c}$. Solve for $B_c / B_r$.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+`return (e + 2 * s) / (2 * e)`
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="6acc1ea0"
+r"""
+**练习 3 · 门槛**（4 分钟）。写 `threshold(e, s)`：$B_c / B_r$ 等于多少时，两种顺序移动得一样多。超过它，v1 顺序移动的字节更少。
+
+<details><summary>提示 1</summary>
+
+令两式相等。$d$ 和 $N^2$ 可以约掉。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+$\dfrac{2e}{B_r} = \dfrac{e + 2s}{B_c}$。解出 $B_c / B_r$。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+`return (e + 2 * s) / (2 * e)`
+
+</details>
+"""
+
+
+# %% exercise="threshold"
+def threshold(e, s):
+    """Return the B_c / B_r at which v1 and v2 order move the same bytes, for large N and d."""
+    ### BEGIN SOLUTION
+    return (e + 2 * s) / (2 * e)
+    ### END SOLUTION
+
+
+# %% check="threshold" points=2
+check.threshold(threshold)
+
+# %% [markdown] tags=["en"]
+r"""
+With 2-byte inputs and a 4-byte state: 2.5. So which order moves fewer bytes is a question of the tile's shape. The exact counts, $N = 16384$ ($d = 4096$ only to come close to the limit):
+"""
+
+# %% [markdown] tags=["zh"] en="e43cc9fe"
+r"""
+输入 2 字节、状态 4 字节时，门槛是 2.5。所以哪种顺序移动得少，要看 tile 的形状。下面是精确的数，$N = 16384$（取 $d = 4096$ 只是为了接近极限）：
+"""
+
+
+# %%
+def v1_over_v2(b_r, b_c, d, n=16384):
+    v1, v2 = (sum(f(n, n, d, d, b_r=b_r, b_c=b_c).values()) for f in (v1_bytes, v2_bytes))
+    return v1 / v2
+
+
+for b_r, b_c in [(64, 64), (64, 160), (16, 64), (64, 16)]:
+    ratios = ", ".join(f"d = {d}: {v1_over_v2(b_r, b_c, d):.2f}" for d in (64, 128, 4096))
+    print(f"B_r {b_r:3}, B_c {b_c:3}, B_c/B_r {b_c / b_r:4.2f}   v1/v2 at {ratios}")
+
+# %% [markdown] tags=["en"]
+r"""
+Equal tiles: v1 order moves 2.5 times as much. $(16, 64)$: it moves less, 0.64 times. Neither is a law of v1 or v2.
+
+But a tile has to fit on chip. What needs room is the same in both orders: $Q_i$, $K_j$, $V_j$, a state, a tile of scores. So give each order the tiles that suit it best, under one budget:
+"""
+
+# %% [markdown] tags=["zh"] en="1be3db0f"
+r"""
+两个方向的 tile 一样大：v1 顺序移动的是 2.5 倍。$(16, 64)$：它移动得更少，是 0.64 倍。哪一个都不是 v1 或 v2 的定律。
+
+但是 tile 得放得进片上。要占地方的东西，两种顺序是一样的：$Q_i$、$K_j$、$V_j$、一个状态、一个分数 tile。那就在同一个容量上限下，让每种顺序都挑最适合自己的 tile：
+"""
+
+
+# %%
+def room(b_r, b_c, d, e=2, s=4):
+    """Bytes on chip: Q_i, K_j and V_j, then m, ℓ and Õ, then S_ij."""
+    return e * d * (b_r + 2 * b_c) + s * b_r * (d + 2) + s * b_r * b_c
+
+
+print(room(64, 64, 64), "by the formula; peaks counted:", v1_memory.peak, v2_memory.peak)
+
+# %%
+SIDES = [(b_r, b_c) for b_r in range(16, 1025, 16) for b_c in range(16, 1025, 16)]
+
+
+def best(formula, d, budget, n=16384):
+    fits = [pair for pair in SIDES if room(*pair, d) <= budget]
+    return min((sum(formula(n, n, d, d, b_r=b_r, b_c=b_c).values()), b_r, b_c) for b_r, b_c in fits)
+
+
+for d in (64, 128):
+    for budget in (101_376, 166_912, 232_448):
+        (v1, *v1_tile), (v2, *v2_tile) = (best(f, d, budget) for f in (v1_bytes, v2_bytes))
+        print(f"d {d:3}, {budget:,} bytes: v1 {v1_tile}, v2 {v2_tile}, v1/v2 {v1 / v2:.2f}")
+
+# %% [markdown] tags=["en"]
+r"""
+(The budgets are what one thread block may use on three generations of GPUs.) v1 order wants wide tiles, v2 order tall ones. Each with its best, v1 order moves between 1.7 and 1.9 times as much here. With double buffers or another rule for the room the figure changes somewhat; it stays far from the 2.5 of equal tiles.
+
+## What FlashAttention-1 did exactly
+
+`v1_order` has the loop order of FlashAttention-1, but it is not Algorithm 1 of its paper line for line. There
+
+- $O$ is divided by $\ell$ at *every* visit, and multiplied by the old $\ell$ at the next;
+- the new tile is weighed with its own maximum $\tilde m$, and then both sides are rescaled;
+- the tiles have $B_c = \lceil M/4d \rceil$ and $B_r = \min(\lceil M/4d \rceil, d)$, where $M$ is the number of elements that fit on chip.
+
+The first two are other ways to write $\oplus$. One query tile:
+"""
+
+# %% [markdown] tags=["zh"] en="95bdce84"
+r"""
+（这几个容量是三代 GPU 上一个线程块最多能用的片上字节数。）v1 顺序想要宽的 tile，v2 顺序想要高的。各取最好的，v1 顺序在这里移动的是 1.7 到 1.9 倍。如果用双缓冲，或者按别的规则算占用，数字会有些变化，但离“tile 两边一样大”时的 2.5 仍然很远。
+
+## FlashAttention-1 到底怎么做
+
+`v1_order` 的循环顺序与 FlashAttention-1 相同，但并不是逐行照搬论文里的 Algorithm 1。那里
+
+- *每次*来访都把 $O$ 除以 $\ell$，下一次来访再乘回旧的 $\ell$；
+- 新的 tile 按它自己的最大值 $\tilde m$ 计权，然后两边都做重标定（rescale）；
+- tile 的大小取 $B_c = \lceil M/4d \rceil$，$B_r = \min(\lceil M/4d \rceil, d)$，其中 $M$ 是片上放得下的元素个数。
+
+前两点只是 $\oplus$ 的另一种写法。取一个 query tile：
+"""
+
+# %%
+from utils.states import state_of
+
+
+def algorithm_1(q_i, k, v, b_c):
+    m, l, out = identity(len(q_i), v.shape[1])
+    for cols in tiles(len(k), b_c):
+        s = q_i @ k[cols].T / np.sqrt(q_i.shape[1])
+        m_tile, l_tile, pv = state_of(s, v[cols])
+        m_new = np.maximum(m, m_tile)
+        alpha, beta = np.exp(m - m_new), np.exp(m_tile - m_new)
+        l_new = alpha * l + beta * l_tile
+        out = ((alpha * l)[:, None] * out + beta[:, None] * pv) / l_new[:, None]
+        m, l = m_new, l_new
+    return out
+
+
+print(
+    f"difference {np.abs(algorithm_1(q[:64], k, v, 64) - naive_attention(q[:64], k, v)[0]).max():.0e}"
+)
+
+# %% [markdown] tags=["en"]
+r"""
+The third point is about shape. $B_c$ grows with the chip and $B_r$ stops at $d$, so the tiles become wide:
+"""
+
+# %% [markdown] tags=["zh"] en="fb75b0f0"
+r"""
+第三点关系到形状。$B_c$ 随片上容量增长，$B_r$ 却停在 $d$，所以 tile 越来越宽：
+"""
+
+# %%
+d, n = 64, 16384
+for budget in (101_376, 166_912, 232_448):
+    b_c = -(-budget // 2 // (4 * d))  # M counts elements of 2 bytes
+    b_r = min(b_c, d)
+    on_its_side = sum(v2_bytes(n, n, d, d, b_r=b_c, b_c=b_r).values())
+    v1 = sum(v1_bytes(n, n, d, d, b_r=b_r, b_c=b_c).values())
+    print(
+        f"B_r {b_r}, B_c {b_c}: v1/v2 {v1_over_v2(b_r, b_c, d):.2f} on these tiles,"
+        f" {v1 / on_its_side:.2f} when v2 order lays them on their side"
+    )
+
+# %% [markdown] tags=["en"]
+r"""
+On FlashAttention-1's own tiles the turned loop would have moved *more*, not less. A fair comparison lets each order choose.
+
+## One order can be shared out, the other cannot
+
+A GPU runs many programs at once. In v2 order every query tile is a program of its own: it reads what nobody writes, and writes rows of $O$ that nobody else writes. Any order will do, to the last bit:
+"""
+
+# %% [markdown] tags=["zh"] en="c2b9e581"
+r"""
+在 FlashAttention-1 自己的 tile 上，把循环反过来反而会移动得*更多*。公平的比较要让每种顺序自己挑 tile。
+
+## 一种顺序可以分给许多程序，另一种不行
+
+GPU 同时运行许多程序。v2 顺序里，每个 query tile 就是一个独立的程序：它读的东西没有人写，它写的 $O$ 的那些行也没有别人写。先后怎么排都行，结果逐位相同：
+"""
+
+# %%
+shuffled = np.full_like(out, np.nan)
+for rows in rng.permutation(np.array(tiles(256, 64), dtype=object)):
+    shuffled[rows] = v2_order(q[rows], k, v, 64, 64, Memory(log=False))[0]
+print("same bits:", np.array_equal(shuffled, v2_order(q, k, v, 64, 64, Memory(log=False))[0]))
+
+# %% [markdown] tags=["en"]
+r"""
+In v1 order the outer loop walks over key tiles. Make each of them a program, and all programs update the *same* states. A program reads the state, computes, and writes it back; others may come in between. We imitate this with generators: at each `yield` another program may go on.
+"""
+
+# %% [markdown] tags=["zh"] en="296aed56"
+r"""
+v1 顺序的外层循环走的是 key tile。如果让每个 key tile 成为一个程序，所有程序更新的就是*同一批*状态。一个程序先读状态，再计算，再写回去；别的程序可能在中间插进来。我们用生成器来模仿：每到一个 `yield`，就可能轮到别的程序。
+"""
+
+# %% source="utils/interleave.py"
+
+
+# %%
+def program(cols, Q, K, V, states):
+    """One key tile against all queries, in three steps."""
+    k_j, v_j, state = K[cols], V[cols], State(*(x[:] for x in states))  # read
+    yield
+    new = update(state, Q[:] @ k_j.T / np.sqrt(k_j.shape[1]), v_j)  # compute
+    yield
+    for place, part in zip(states, new, strict=True):  # write
+        place[:] = part
+
+
+# %% [markdown] tags=["en"]
+r"""
+**Predict before you run on.** Eight queries, twelve keys in three tiles. The programs take their steps in a random order. Which results can come out?
+"""
+
+# %% [markdown] tags=["zh"] en="4b262988"
+r"""
+**先猜后算**：8 个 query，12 个 key 分成三个 tile。各个程序按随机的次序走步。可能得到哪些结果？
+"""
+
+
+# %%
+def together(q, k, v, seed):
+    memory = Memory(log=False)
+    Q, K, V, _, _ = in_slow_memory(memory, q, k, v)
+    states = states_in_slow_memory(memory, len(q), v.shape[1])
+    programs = [program(cols, Q, K, V, states) for cols in tiles(len(k), 4)]
+    interleave(programs, np.random.default_rng(seed).integers)
+    return finish(State(*(x.array for x in states)))
+
+
+few = q[:8], k[:12], v[:12]
+truth = naive_attention(*few)[0]
+print([f"{np.abs(together(*few, seed)[0] - truth).max():.1e}" for seed in range(8)])
+
+# %% [markdown] tags=["en"]
+r"""
+$O$ is wrong, and each time in another way; now and then it is right by luck. What was lost? With all scores equal to 0, $e^L$ counts the keys that reached the state:
+"""
+
+# %% [markdown] tags=["zh"] en="273463cf"
+r"""
+$O$ 是错的，而且每次错得不一样；偶尔碰巧也对。丢的是什么？让所有分数都等于 0，$e^L$ 就是真正进了状态的 key 的个数：
+"""
+
+# %%
+print([round(np.exp(together(0 * few[0], *few[1:], seed)[1][0])) for seed in range(8)], "of 12")
+
+# %% [markdown] tags=["en"]
+r"""
+A program that read before another wrote knows nothing of that one's keys, and overwrites them. This is a *race*. On a GPU it need not show: whether it does depends on timing. That a test never saw it proves nothing.
+
+**Exercise 4 · Repair it** (12 minutes). Write `split_k(q, k, v, b_c, run)`: one program for each key tile, but each with a state *of its own*; afterwards they are merged. `program(j)` is a generator: between two `yield` it does one thing only, read, compute or write, and it has at least one `yield`. `run(programs)` lets them take their steps in some order. Return $O$ and $L$; the scale is $1/\sqrt d$. You may use `state_of(s, v_j)`, `merge(a, b)`, `identity`, `finish`.
+
+<details><summary>Hint 1</summary>
+
+`states[j]` belongs to program `j` alone. What must stand in it when the program ends? Lesson 05 does the rest.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+In the program: `s = q @ k[parts[j]].T / np.sqrt(q.shape[1])`, a `yield`, then `states[j] = state_of(s, v[parts[j]])`. After `run(...)`: merge all of `states`.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+`total = identity(len(q), v.shape[1])`, then `for state in states: total = merge(total, state)`, then `return finish(total)`.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="0b7c9ff4"
+r"""
+一个程序如果在别人写之前就读了，就不知道别人的那些 key，写的时候便把它们盖掉。这叫*竞争*（race）。在 GPU 上它不一定露面：露不露面要看时机。测试从没碰上它，什么也说明不了。
+
+**练习 4 · 修好它**（12 分钟）。写 `split_k(q, k, v, b_c, run)`：仍是每个 key tile 一个程序，但每个程序有*自己的*状态，最后再合并。`program(j)` 是生成器：两个 `yield` 之间只做一件事，读、算或写，而且至少有一个 `yield`。`run(programs)` 让它们按某种次序走步。返回 $O$ 和 $L$；缩放因子是 $1/\sqrt d$。可以使用 `state_of(s, v_j)`、`merge(a, b)`、`identity`、`finish`。
+
+<details><summary>提示 1</summary>
+
+`states[j]` 只属于程序 `j`。程序结束时，里面应当放着什么？剩下的第 05 课都做过。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+程序里：先 `s = q @ k[parts[j]].T / np.sqrt(q.shape[1])`，再一个 `yield`，然后 `states[j] = state_of(s, v[parts[j]])`。在 `run(...)` 之后，把 `states` 里的状态全部合并。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+先 `total = identity(len(q), v.shape[1])`，再 `for state in states: total = merge(total, state)`，然后 `return finish(total)`。
+
+</details>
+"""
+
+# %%
+from utils.states import merge
+
+
+# %% exercise="split_k"
+def split_k(q, k, v, b_c, run):
+    """Return O (N_q, d_v) and L (N_q,): a program and a state for each key tile, then ⊕."""
+    parts = tiles(len(k), b_c)
+    states = [None] * len(parts)
+
+    def program(j):
+        ### BEGIN SOLUTION
+        s = q @ k[parts[j]].T / np.sqrt(q.shape[1])
+        yield
+        states[j] = state_of(s, v[parts[j]])
+        ### END SOLUTION
+
+    run([program(j) for j in range(len(parts))])
+    ### BEGIN SOLUTION
+    total = identity(len(q), v.shape[1])
+    for state in states:
+        total = merge(total, state)
+    return finish(total)
+    ### END SOLUTION
+
+
+# %% check="split_k" points=4
+check.split_k(split_k)
+
+# %% [markdown] tags=["en"]
+r"""
+This is *split-K*: what is shared out is the keys, and every program pays with a state of its own that is written, and read once more to be merged. It is used where there are few query tiles, as in decoding one token against a long cache.
+
+## Three kernels on a GPU
+
+“v2's loop order makes it twice as fast” is a popular sentence that mixes two things. To part them takes *three* kernels, with the same code for one visit and the same tiles:
+
+- `v1`: one program for each head; outer loop over $K$ and $V$, the states in global memory;
+- `v2_serial`: also one program for each head; outer loop over $Q$;
+- `v2`: one program for each query tile of each head.
+
+v1 beside v2_serial is the loop order. v2_serial beside v2 is parallelism. They are black boxes here; lesson 11 teaches how to read such code. First: are they right? (Without a GPU, Triton's interpreter runs them.)
+"""
+
+# %% [markdown] tags=["zh"] en="10280901"
+r"""
+这就是 *split-K*：分给各个程序的是 key，每个程序都要为自己的状态付账：写出去，再读一次来合并。query tile 很少的时候才用它，比如面对很长的缓存解码一个 token。
+
+## GPU 上的三个 kernel
+
+“v2 的循环顺序让它快了一倍”，这句流行的话把两件事混在了一起。要把它们分开，需要*三个* kernel，一次来访的代码相同，tile 也相同：
+
+- `v1`：每个头一个程序；外层循环走 $K$ 和 $V$，状态放在全局内存里；
+- `v2_serial`：也是每个头一个程序；外层循环走 $Q$；
+- `v2`：每个头的每个 query tile 一个程序。
+
+拿 v1 和 v2_serial 比，比的是循环顺序。拿 v2_serial 和 v2 比，比的是并行。这里只把它们当黑盒；怎样读这样的代码，第 11 课会讲。先看算得对不对。（没有 GPU 时，由 Triton 的解释器运行。）
+"""
+
+# %%
+from utils.device import triton_mode
+
+runs = triton_mode() != "none"  # without triton there are only the recorded figures
+if runs:
+    import torch
+
+    from utils.kernels.loop_orders import ORDERS, loop_order_attention
+
+# %%
+if runs:
+    on_gpu = torch.cuda.is_available()
+    heads = rng.standard_normal((2, 70, 32)), *rng.standard_normal((2, 2, 90, 32))  # ragged
+    tensors = [torch.tensor(x[None], dtype=torch.float32) for x in heads]
+    tensors = [x.cuda() if on_gpu else x for x in tensors]
+    for causal in (False, True):
+        right = [naive_attention(*head, causal=causal)[0] for head in zip(*heads, strict=True)]
+        for order in ORDERS:
+            found = loop_order_attention(*tensors, order=order, b_r=32, b_c=32, causal=causal)
+            gap = np.abs(found[0].cpu().numpy() - np.array(right)).max()
+            print(f"{order:9} causal {causal!s:5} error {gap:.0e}")
+
+# %% [markdown] tags=["en"]
+r"""
+**Predict from bytes.** A visit computes $4 B_r B_c d$ floating-point operations. In v2 order it moves a tile of $K$ and one of $V$; in v1 order $Q_i$ and the state, both ways:
+"""
+
+# %% [markdown] tags=["zh"] en="ba113ac3"
+r"""
+**用字节来预测**：一次来访要做 $4 B_r B_c d$ 次浮点运算。v2 顺序里，它移动 $K$ 和 $V$ 各一个 tile；v1 顺序里，它移动 $Q_i$，以及状态的一来一回：
+"""
+
+# %%
+for d in (64, 128):
+    b = 64
+    flops = 4 * b * b * d
+    v2, v1 = flops / (2 * 2 * b * d), flops / (b * (2 * d + 8 * d + 16))
+    print(f"d {d:3}, tiles 64 x 64: FLOPs per byte {v2:.1f} in v2 order, {v1:.1f} in v1 order")
+
+# %% [markdown] tags=["en"]
+r"""
+For v2 order this is simply $B_r$. If bytes were all that counts, v1 would need about 2.5 times as long as v2_serial, and v2 no less than v2_serial, as both move the same bytes. If you have a GPU, the next cell times all three on it, with few heads and with many:
+"""
+
+# %% [markdown] tags=["zh"] en="a4780f64"
+r"""
+v2 顺序的这个数就是 $B_r$。如果只有字节说了算，v1 的用时应当约为 v2_serial 的 2.5 倍；而 v2 不该比 v2_serial 快，因为两者移动的字节一样多。如果你有 GPU，下一个单元格就在它上面给三个 kernel 计时，先用很少的头，再用很多的头：
+"""
+
+
+# %%
+def times_on_this_gpu(heads, n, d, b):
+    from utils.benchmark import attention_flops, race, random_tensors
+
+    def call(order):
+        return lambda q, k, v: loop_order_attention(q, k, v, order=order, b_r=b, b_c=b)
+
+    calls = {order: call(order) for order in ORDERS}
+    point = {"heads": heads, "n": n, "d": d, "b_r": b, "b_c": b}
+    for order, ms in race(calls, random_tensors(1, heads, n, d, torch.float16), rounds=5).items():
+        tflops = attention_flops(1, heads, n, n, d, False) / ms / 1e9
+        yield point | {"order": order, "ms": ms, "tflops": tflops}
+
+
+# %%
+def by_order(rows, point):
+    """Return {order: row} of one point (heads, n, d)."""
+    chosen = [r for r in rows if (r["heads"], r["n"], r["d"]) == point]
+    return {r["order"].replace("-", "_"): r for r in chosen}
+
+
+def show_times(rows):
+    print("heads      N    d |  ms: v1  v2_serial       v2 | order  parallelism")
+    for point in dict.fromkeys((r["heads"], r["n"], r["d"]) for r in rows):
+        v1, serial, v2 = (by_order(rows, point)[o]["ms"] for o in ("v1", "v2_serial", "v2"))
+        print(
+            f"{point[0]:5} {point[1]:6} {point[2]:4} | {v1:7.3f} {serial:10.3f} {v2:8.3f}"
+            f" | {v1 / serial:5.2f} {serial / v2:12.2f}"
+        )
+
+
+# %%
+if runs and on_gpu:
+    card = torch.cuda.get_device_properties(0)
+    n, b = (4096, 64) if card.major >= 8 else (1024, 32)
+    print(card.name)
+    many = 2 * card.multi_processor_count
+    show_times([row for heads in (8, many) for row in times_on_this_gpu(heads, n, 64, b)])
+
+# %% [markdown] tags=["en"]
+r"""
+And here is a run that was recorded on one card. The column *order* is v1 : v2_serial, the column *parallelism* is v2_serial : v2; both are ratios of times.
+"""
+
+# %% [markdown] tags=["zh"] en="d7822417"
+r"""
+下面是在一块显卡上记录下来的一次运行。*order* 一列是 v1 : v2_serial（顺序），*parallelism* 一列是 v2_serial : v2（并行），都是用时之比。
+"""
+
+# %%
+from utils.measurements import h200_loop_orders as recorded
+
+print(
+    f"{recorded.CARD}, driver {recorded.DRIVER}, torch {recorded.TORCH}, triton {recorded.TRITON}"
+)
+print(recorded.DATE, "·", recorded.METHOD)
+show_times(recorded.TIMES)
+
+# %% [markdown] tags=["en"]
+r"""
+Read the two columns against the number of heads. With few heads most of the card has nothing to do unless query tiles are shared out, so parallelism is the larger figure by far; with many heads all programs are busy anyway, and less is left to gain.
+
+## Three different figures
+
+The model counts what passes between slow memory and chip. On a GPU there is a cache between, called L2, and the profiler can count on both sides of it: bytes that the programs ask for (L2), and bytes that come from HBM (DRAM).
+"""
+
+# %% [markdown] tags=["zh"] en="899be2b8"
+r"""
+对照头的个数来读这两列。头很少时，除非把 query tile 分出去，显卡的大部分都闲着，所以并行那一列要大得多；头很多时，程序本来就都忙着，可赚的就少了。
+
+## 三个不同的数字
+
+模型数的是慢速内存与片上之间经过的字节。GPU 在两者之间还有一级缓存，叫 L2；性能分析器在它的两侧都能数：程序要求的字节（L2），和真正来自 HBM（显存）的字节（DRAM）。
+"""
+
+# %%
+print("heads      N    d  order     |  model GB   L2 / model   DRAM / model")
+for r in recorded.BYTES:
+    model, l2, dram = (r[name] for name in ("model_bytes", "l2_bytes", "dram_bytes"))
+    print(
+        f"{r['heads']:5} {r['n']:6} {r['d']:4}  {r['order']:9} | {model / 1e9:9.3f}"
+        f" {l2 / model:12.2f} {dram / model:14.3f}"
+    )
+
+# %% [markdown] tags=["en"]
+r"""
+If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, neighbouring programs share reads. Where *DRAM / model* is far below 1, the cache has hidden the difference: $K$ and $V$ of one head are small.
+"""
+
+# %% [markdown] tags=["zh"] en="29ec383c"
+r"""
+*L2 / model* 接近 1，说明程序要求的正是公式所说的字节；比 1 小，是因为相邻的程序共用了读取。*DRAM / model* 远小于 1 的地方，差别被缓存藏起来了：一个头的 $K$ 和 $V$ 并不大。
+"""
+
+# %%
+print(f"K and V of one head, N = 16384, d = 128: {2 * 16384 * 128 * 2 / 2**20:.0f} MiB")
+
+# %% [markdown] tags=["en"]
+r"""
+Now v1 beside v2, the comparison of the popular sentence: by the model, by HBM, by the clock.
+"""
+
+# %% [markdown] tags=["zh"] en="24ed117a"
+r"""
+现在拿 v1 和 v2 相比，也就是那句流行的话所比的：按模型，按 HBM，按时钟。
+"""
+
+# %%
+print("v1 : v2, heads  N      d |  model     HBM    time")
+for point in dict.fromkeys((r["heads"], r["n"], r["d"]) for r in recorded.BYTES):
+    moved, timed = by_order(recorded.BYTES, point), by_order(recorded.TIMES, point)
+    if {"v1", "v2"} <= moved.keys() & timed.keys():
+        pairs = [(moved, "model_bytes"), (moved, "dram_bytes"), (timed, "ms")]
+        ratios = [rows["v1"][what] / rows["v2"][what] for rows, what in pairs]
+        text = "".join(f"{ratio:8.1f}" for ratio in ratios)
+        print(f"{point[0]:15} {point[1]:6} {point[2]:4} |{text}")
+
+# %% [markdown] tags=["en"]
+r"""
+Three figures for one pair of kernels, and none of them follows from another. Whoever quotes one must say which.
+
+What did *not* come out as the bytes foretold belongs here too: the points at which the loop order alone changed the time by less than a tenth, or in favour of v1, although the model says 2.5:
+"""
+
+# %% [markdown] tags=["zh"] en="cca7b7f6"
+r"""
+同一对 kernel，三个数字，谁也推不出谁。引用其中一个，就得说清是哪一个。
+
+与字节的预言*不符*的也要写在这里：哪些点上，单是循环顺序只让用时变了不到一成，甚至 v1 更快，尽管模型说的是 2.5：
+"""
+
+# %%
+points = list(dict.fromkeys((r["heads"], r["n"], r["d"]) for r in recorded.TIMES))
+effect = {}
+for point in points:
+    rows = by_order(recorded.TIMES, point)
+    effect[point] = rows["v1"]["ms"] / rows["v2_serial"]["ms"]
+print("no gain from the order:", [point for point in points if effect[point] < 1.1] or "none")
+print(f"v1 : v2_serial over all points: {min(effect.values()):.2f} … {max(effect.values()):.2f}")
+
+# %% [markdown] tags=["en"]
+r"""
+**5 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
+
+- **a**: In v1 order $S$ has to be written to slow memory.
+- **b**: In v2 order $Q$, $K$ and $V$ are each read exactly once.
+- **c**: With $B_r = 16$, $B_c = 64$, 2-byte inputs and a 4-byte state, v1 order moves fewer bytes, for large $N$.
+- **d**: A kernel that moves 2.5 times fewer bytes is 2.5 times faster.
+- **e**: In v2 order the query tiles may run in any order, or all at once.
+- **f**: Comparing v1 with v2, one program a head against one a query tile, shows what the loop order is worth.
+- **g**: A race that no test run has shown is no race.
+
+<details><summary>Hint 1</summary>
+
+For a and b, look at the two columns of bytes by tensor.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+For c, the table of tiles. For d, the three figures.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+For f: what are the three kernels for? Two of the seven statements are true.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="cc5162a2"
+r"""
+**5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
+
+- **a**：v1 顺序必须把 $S$ 写到慢速内存。
+- **b**：v2 顺序里，$Q$、$K$、$V$ 各恰好读一次。
+- **c**：$B_r = 16$，$B_c = 64$，输入 2 字节，状态 4 字节，$N$ 很大时，v1 顺序移动的字节更少。
+- **d**：一个 kernel 移动的字节少到 2.5 分之一，就快 2.5 倍。
+- **e**：v2 顺序里，各个 query tile 先算哪个都行，同时算也行。
+- **f**：拿每个头一个程序的 v1 和每个 query tile 一个程序的 v2 相比，就能看出循环顺序值多少。
+- **g**：没有一次测试碰上的竞争，就不是竞争。
+
+<details><summary>提示 1</summary>
+
+a 和 b：看按张量列出的那两列字节。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+c：看比较各种 tile 的那张表。d：看那三个数字。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+f：为什么要三个 kernel？七句里有两句是对的。
+
+</details>
+"""
+
+# %% exercise="judge"
+answers = {"a": ..., "b": ..., "c": ..., "d": ..., "e": ..., "f": ..., "g": ...}
+### BEGIN SOLUTION
+answers = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False, "g": False}
+### END SOLUTION
+
+# %% check="judge" points=2
+check.judge(answers)
+
+# %% [markdown] tags=["en"]
+r"""
+## Where this stops
+
+- The published gains of FlashAttention-2 also come from fewer operations outside the matrix products and from a better division of work between blocks and warps. This lesson showed neither.
+- The exchange of the loops did not first appear with FlashAttention-2: its paper credits Triton's fused attention with it.
+- Speed depends on tile sizes, hits in L2, occupancy and dtype as well. The recorded figures belong to one card, these tiles and simple kernels.
+- Libraries hold many kernels, for short sequences, for decoding, for causal masks, with split-K. A version name does not say which loop ran; the kernel, its compile parameters and a profiler do.
+- The race was imitated. It shows what may happen, not how often it happens on a GPU.
+- Only the forward pass. The backward pass has its own reasons to choose an order.
+
+## Summary
+
+1. In either order the scores are made and used on chip; the order decides what travels.
+2. v1 order: $K$, $V$ once, $Q$ and the state at every visit. v2 order: $Q$ and $O$ once, $K$, $V$ for every query tile.
+3. For large $N$, v1 order moves fewer bytes when $B_c/B_r > (e + 2s)/(2e)$: 2.5 for 2-byte inputs and a 4-byte state.
+4. Query tiles are independent; key tiles share states and need private ones with $\oplus$.
+5. Order and parallelism are two effects, and model bytes, HBM bytes and time are three figures.
+
+<details><summary>Claims of this lesson and where they were shown</summary>
+
+- $S$ is not written in either order: the table of the memory, and the two columns of bytes.
+- The closed forms: 300 random sizes, both orders, every tensor.
+- 2.5 and 0.64: the table of tiles. Each with its best tiles: the search under one budget.
+- FlashAttention-1's Algorithm 1 computes the same: the cell `algorithm_1`; its tiles are wide: the table after it.
+- Query tiles in any order give the same bits: the shuffled cell.
+- Parallel key tiles lose keys: the two cells with eight shuffles.
+- Three kernels compute the same: the table of errors. What they cost: the recorded run, on the card named there.
+
+</details>
+
+**References.** T. Dao et al., *FlashAttention* (2022), Algorithm 1: outer loop over $K$ and $V$. T. Dao, *FlashAttention-2* (2023), sections 3.1 and 3.2: the state kept unnormalised, the loops exchanged, parallelism over the sequence, and where the idea came from.
+"""
+
+# %% [markdown] tags=["zh"] en="2026d445"
+r"""
+## 本课没有证明什么
+
+- FlashAttention-2 公布的收益，还来自更少的非矩阵乘运算，以及线程块之间、warp（线程束）之间更好的分工。这两样本课都没有展示。
+- 对调循环并不是 FlashAttention-2 首创：它的论文说，先这样做的是 Triton 的融合注意力。
+- 速度还取决于 tile 大小、L2 命中、占用率和数据类型。记录下来的数字只属于那块显卡、这些 tile 和这几个简单的 kernel。
+- 一个库里有许多 kernel：给短序列的、给解码的、带因果掩码的、split-K 的。版本名说不出跑的是哪种循环；要看 kernel、它的编译参数和性能分析器。
+- 竞争是模仿出来的。它说明可能发生什么，没有说明在 GPU 上多久发生一次。
+- 只有前向。反向传播选择循环顺序另有理由。
+
+## 小结
+
+1. 不论哪种顺序，分数都在片上生成、用掉；顺序决定的是什么在搬动。
+2. v1 顺序：$K$、$V$ 一次，$Q$ 和状态每次来访都走。v2 顺序：$Q$ 和 $O$ 一次，$K$、$V$ 每个 query tile 读一遍。
+3. $N$ 很大时，$B_c/B_r > (e + 2s)/(2e)$ 则 v1 顺序移动的字节更少；输入 2 字节、状态 4 字节时，门槛是 2.5。
+4. query tile 互相独立；key tile 共用状态，要各有各的状态，再用 $\oplus$ 合并。
+5. 顺序和并行是两种效果；模型字节、HBM 字节和时间是三个数字。
+
+<details><summary>本课的结论与证据</summary>
+
+- 两种顺序都不写 $S$：计数内存的表，以及那两列字节。
+- 字节数的公式：300 组随机尺寸，两种顺序，每个张量。
+- 2.5 和 0.64：比较各种 tile 的表。各取最好的 tile：在同一上限下的搜索。
+- FlashAttention-1 的 Algorithm 1 算出同样的结果：`algorithm_1` 单元格；它的 tile 是宽的：随后的表。
+- query tile 先后任意，结果逐位相同：打乱次序的单元格。
+- 并行的 key tile 会丢 key：各打乱八次的两个单元格。
+- 三个 kernel 算出同样的结果：误差表。它们的代价：在注明的显卡上记录的运行。
+
+</details>
+
+**参考文献**：T. Dao et al., *FlashAttention* (2022)，Algorithm 1：外层循环走 $K$ 和 $V$。T. Dao, *FlashAttention-2* (2023)，3.1 和 3.2 节：不归一化的状态、对调的循环、沿序列并行，以及这个想法的来处。
+"""
+
+# %%
+from utils.checks.core import progress
+
+progress(check)
