@@ -840,12 +840,12 @@ for d in (64, 128):
 
 # %% [markdown] tags=["en"]
 r"""
-For v2 order this is simply $B_r$. If bytes were all that counts, v1 would need about 2.5 times as long as v2_serial, and v2 no less than v2_serial, as both move the same bytes. If you have a GPU, the next cell times all three on it, with few heads and with many:
+For v2 order this is simply $B_r$. If bytes were all that counts, v1 would need about 2.5 times as long as v2_serial, and v2 just as long as v2_serial, since these two move the same bytes. If you have a GPU, the next cell times all three on it, with few heads and with many:
 """
 
 # %% [markdown] tags=["zh"] en="a4780f64"
 r"""
-v2 顺序的这个数就是 $B_r$。如果只有字节说了算，v1 的用时应当约为 v2_serial 的 2.5 倍；而 v2 不该比 v2_serial 快，因为两者移动的字节一样多。如果你有 GPU，下一个单元格就在它上面给三个 kernel 计时，先用很少的头，再用很多的头：
+v2 顺序的这个数就是 $B_r$。如果只有字节说了算，v1 的用时应当约为 v2_serial 的 2.5 倍；而 v2 应当与 v2_serial 一样久，因为这两个移动的字节一样多。如果你有 GPU，下一个单元格就在它上面给三个 kernel 计时，先用很少的头，再用很多的头：
 """
 
 
@@ -854,7 +854,8 @@ def times_on_this_gpu(heads, n, d, b):
     from utils.benchmark import attention_flops, race, random_tensors
 
     def call(order):
-        return lambda q, k, v: loop_order_attention(q, k, v, order=order, b_r=b, b_c=b)
+        settings = {"order": order, "b_r": b, "b_c": b, "num_stages": 1}
+        return lambda q, k, v: loop_order_attention(q, k, v, **settings)
 
     calls = {order: call(order) for order in ORDERS}
     point = {"heads": heads, "n": n, "d": d, "b_r": b, "b_c": b}
@@ -864,20 +865,16 @@ def times_on_this_gpu(heads, n, d, b):
 
 
 # %%
-def by_order(rows, point):
-    """Return {order: row} of one point (heads, n, d)."""
-    chosen = [r for r in rows if (r["heads"], r["n"], r["d"]) == point]
-    return {r["order"].replace("-", "_"): r for r in chosen}
+from utils.draw import order_ratios
 
 
 def show_times(rows):
-    print("heads      N    d |  ms: v1  v2_serial       v2 | order  parallelism")
-    for point in dict.fromkeys((r["heads"], r["n"], r["d"]) for r in rows):
-        v1, serial, v2 = (by_order(rows, point)[o]["ms"] for o in ("v1", "v2_serial", "v2"))
-        print(
-            f"{point[0]:5} {point[1]:6} {point[2]:4} | {v1:7.3f} {serial:10.3f} {v2:8.3f}"
-            f" | {v1 / serial:5.2f} {serial / v2:12.2f}"
-        )
+    print("heads      N    d |    v1 ms  v2_serial       v2 | order  parallelism")
+    for (heads, n, d), row in order_ratios.by_point(rows).items():
+        if {"v1", "v2_serial", "v2"} <= row.keys():
+            v1, serial, v2 = (row[order]["ms"] for order in ("v1", "v2_serial", "v2"))
+            times = f"{v1:8.3f} {serial:10.3f} {v2:8.3f}"
+            print(f"{heads:5} {n:6} {d:4} | {times} | {v1 / serial:5.2f} {serial / v2:12.2f}")
 
 
 # %%
@@ -901,15 +898,21 @@ r"""
 # %%
 from utils.measurements import h200_loop_orders as recorded
 
-print(
-    f"{recorded.CARD}, driver {recorded.DRIVER}, torch {recorded.TORCH}, triton {recorded.TRITON}"
+versions = f"driver {recorded.DRIVER}, torch {recorded.TORCH}, triton {recorded.TRITON}"
+print(f"{recorded.CARD}, {versions}, {recorded.DATE}\n{recorded.METHOD}")
+show_times([row for row in recorded.TIMES if row["d"] == 64])
+
+# %%
+show(
+    lambda: order_ratios.draw(recorded.TIMES, recorded.CARD),
+    alt=f"two ratios of times over N on {recorded.CARD}: order, and parallelism",
 )
-print(recorded.DATE, "·", recorded.METHOD)
-show_times(recorded.TIMES)
 
 # %% [markdown] tags=["en"]
 r"""
-Read the two columns against the number of heads. With few heads most of the card has nothing to do unless query tiles are shared out, so parallelism is the larger figure by far; with many heads all programs are busy anyway, and less is left to gain.
+*Picture: left the ratio v1 / v2_serial, which is loop order, right the ratio v2_serial / v2, which is parallelism; one row of panels for each head dimension, one line for each number of heads. At 1 both take the same time.*
+
+Read both against the number of heads. With few heads most of the card has nothing to do unless query tiles are shared out, so parallelism is the larger figure by far; with many heads all programs are busy anyway, and less is left to gain.
 
 ## Three different figures
 
@@ -918,7 +921,9 @@ The model counts what passes between slow memory and chip. On a GPU there is a c
 
 # %% [markdown] tags=["zh"] en="899be2b8"
 r"""
-对照头的个数来读这两列。头很少时，除非把 query tile 分出去，显卡的大部分都闲着，所以并行那一列要大得多；头很多时，程序本来就都忙着，可赚的就少了。
+*图：左边是 v1 / v2_serial，即循环顺序；右边是 v2_serial / v2，即并行。每种头维度一行图，每种头的个数一条线。等于 1 就是两者用时相同。*
+
+对照头的个数来读。头很少时，除非把 query tile 分出去，显卡的大部分都闲着，所以并行那一列要大得多；头很多时，程序本来就都忙着，可赚的就少了。
 
 ## 三个不同的数字
 
@@ -958,14 +963,14 @@ r"""
 """
 
 # %%
-print("v1 : v2, heads  N      d |  model     HBM    time")
-for point in dict.fromkeys((r["heads"], r["n"], r["d"]) for r in recorded.BYTES):
-    moved, timed = by_order(recorded.BYTES, point), by_order(recorded.TIMES, point)
-    if {"v1", "v2"} <= moved.keys() & timed.keys():
-        pairs = [(moved, "model_bytes"), (moved, "dram_bytes"), (timed, "ms")]
-        ratios = [rows["v1"][what] / rows["v2"][what] for rows, what in pairs]
-        text = "".join(f"{ratio:8.1f}" for ratio in ratios)
-        print(f"{point[0]:15} {point[1]:6} {point[2]:4} |{text}")
+model, hbm = (
+    order_ratios.ratios(recorded.BYTES, "v1", "v2", what) for what in ("model_bytes", "dram_bytes")
+)
+time = order_ratios.ratios(recorded.TIMES, "v1", "v2", "ms")
+print("v1 : v2  heads      N    d |  model     HBM    time")
+for point in [point for point in model if point in time]:
+    heads, n, d = point
+    print(f"{heads:14} {n:6} {d:4} | {model[point]:6.1f} {hbm[point]:7.1f} {time[point]:7.1f}")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -982,13 +987,11 @@ r"""
 """
 
 # %%
-points = list(dict.fromkeys((r["heads"], r["n"], r["d"]) for r in recorded.TIMES))
-effect = {}
-for point in points:
-    rows = by_order(recorded.TIMES, point)
-    effect[point] = rows["v1"]["ms"] / rows["v2_serial"]["ms"]
-print("no gain from the order:", [point for point in points if effect[point] < 1.1] or "none")
-print(f"v1 : v2_serial over all points: {min(effect.values()):.2f} … {max(effect.values()):.2f}")
+effect = order_ratios.ratios(recorded.TIMES, "v1", "v2_serial", "ms")
+print("less than a tenth:", [point for point, ratio in effect.items() if ratio < 1.1] or "none")
+print(
+    f"v1 : v2_serial, {len(effect)} points: {min(effect.values()):.2f} … {max(effect.values()):.2f}"
+)
 
 # %% [markdown] tags=["en"]
 r"""

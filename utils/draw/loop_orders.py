@@ -74,10 +74,10 @@ def film(loop: Callable, q, k, v, b_r: int, b_c: int) -> Film:
 
 
 def visits(events: list[Event]) -> Iterator[list[Event]]:
-    """Cut a log before the first read that follows a tile of scores."""
+    """Cut a log behind each visit: before the read of Q, K or m that follows a tile of scores."""
     part: list[Event] = []
     for event in events:
-        if event.kind == "read" and has_scores(part):
+        if event.kind == "read" and event.name in ("Q", "K", "m") and has_scores(part):
             yield part
             part = []
         part.append(event)
