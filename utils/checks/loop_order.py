@@ -4,8 +4,10 @@ import numpy as np
 
 from utils.attention import naive_attention, tiled_attention_v1
 from utils.checks.core import Case, Exercise, Mistake, exercise
-from utils.checks.loop_order_mistakes import byte_mistakes, loop_mistakes, split_mistakes
+from utils.checks.outer_q_mistakes import loop_mistakes
 from utils.checks.scores import values, with_scores
+from utils.checks.split_k_mistakes import split_mistakes
+from utils.checks.v1_total_mistakes import byte_mistakes
 from utils.interleave import interleave
 from utils.language import say
 from utils.memory import Memory

@@ -1,0 +1,155 @@
+"""Typical mistakes of lesson 08 in turning the loops round, each as a small wrong program."""
+
+import numpy as np
+
+from utils.attention import in_slow_memory, states_in_slow_memory, tiled_attention_v1
+from utils.checks.core import Mistake
+from utils.language import say
+from utils.states import State, finish, identity, update
+from utils.tiles import tiles
+
+
+def walk(*, fresh="rows", step=update, end=finish, scaled=True, write="rows", read_q="rows"):
+    """Return a loop in v2 order; what differs from the right one is said by the arguments.
+
+    fresh, write, read_q: after which loop's `for` the state begins, O is written, Q is read.
+    """
+
+    def model(q, k, v, b_r, b_c, memory):
+        Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+        scale, rows = 1 / np.sqrt(q.shape[1]) if scaled else 1, slice(0, b_r)
+        state = identity(min(b_r, len(q)), v.shape[1])
+        for rows in memory.turns(tiles(len(q), b_r)):
+            q_i = Q[rows] if read_q == "rows" else None
+            state = identity(rows.stop - rows.start, v.shape[1]) if fresh == "rows" else state
+            for cols in memory.turns(tiles(len(k), b_c)):
+                q_i = Q[rows] if read_q == "cols" else q_i
+                state = identity(len(q_i), v.shape[1]) if fresh == "cols" else state
+                state = step(state, scale * (q_i @ K[cols].T), V[cols])
+                if write == "cols":
+                    O[rows], L[rows] = end(state)
+            if write == "rows":
+                O[rows], L[rows] = end(state)
+        if write == "after":
+            O[rows], L[rows] = end(state)
+        return O.array, L.array
+
+    return model
+
+
+def divided(state, s, v_j):
+    m, l, acc = update(state, s, v_j)
+    return State(m, l, acc / l[:, None])
+
+
+def unchanged(q, k, v, b_r, b_c, memory):
+    return tiled_attention_v1(q, k, v, b_r=b_r, b_c=b_c, memory=memory)
+
+
+def state_in_slow_memory(q, k, v, b_r, b_c, memory):
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    M, SUM, ACC = states_in_slow_memory(memory, len(q), v.shape[1])
+    for rows in memory.turns(tiles(len(q), b_r)):
+        q_i = Q[rows]
+        for cols in memory.turns(tiles(len(k), b_c)):
+            s = q_i @ K[cols].T / np.sqrt(q.shape[1])
+            state = State(M[rows], SUM[rows], ACC[rows])
+            M[rows], SUM[rows], ACC[rows] = update(state, s, V[cols])
+        O[rows], L[rows] = finish(State(M[rows], SUM[rows], ACC[rows]))
+    return O.array, L.array
+
+
+def loop_mistakes() -> list[Mistake]:
+    """Return the mistakes of outer_q."""
+    return [
+        Mistake(
+            "state_carried",
+            "algebra",
+            walk(fresh="never"),
+            say(
+                en="the state is made once for all; every query tile needs the state of no keys.",
+                zh="状态只建了一次；每个 query tile 都要从“一个 key 都没有”的状态开始。",
+            ),
+        ),
+        Mistake(
+            "state_reset",
+            "algebra",
+            walk(fresh="cols"),
+            say(
+                en="the state begins anew at every key tile, so only the last one counts.",
+                zh="每到一个 key tile，状态就重新开始，所以只有最后一个算数。",
+            ),
+        ),
+        Mistake(
+            "not_divided",
+            "algebra",
+            walk(end=lambda state: (state.acc, finish(state)[1])),
+            say(en="Õ is written without being divided by ℓ.", zh="写出的 Õ 没有除以 ℓ。"),
+        ),
+        Mistake(
+            "divided_inside",
+            "algebra",
+            walk(step=divided),
+            say(
+                en="Õ is divided by ℓ in every turn and carried on. Divide once, at the end.",
+                zh="每一轮都把 Õ 除以 ℓ 再带下去。应当只在最后除一次。",
+            ),
+        ),
+        Mistake(
+            "scale_missing",
+            "algebra",
+            walk(scaled=False),
+            say(en="the scores are not multiplied by the scale.", zh="分数没有乘缩放因子。"),
+        ),
+        Mistake(
+            "written_after_the_loops",
+            "algebra",
+            walk(write="after"),
+            say(
+                en="O is written after both loops: only the last query tile gets there.",
+                zh="O 在两层循环都结束之后才写：只有最后一个 query tile 写了出来。",
+            ),
+        ),
+        Mistake(
+            "not_written",
+            "algebra",
+            walk(write="never"),
+            say(en="O and L are never written.", zh="O 和 L 从来没有写。"),
+        ),
+        Mistake(
+            "loops_not_turned",
+            "",
+            unchanged,
+            say(
+                en="this is still v1 order: K and V are read once, the states travel.",
+                zh="这还是 v1 顺序：K 和 V 只读一次，状态在来回走。",
+            ),
+        ),
+        Mistake(
+            "state_in_slow_memory",
+            "",
+            state_in_slow_memory,
+            say(
+                en="the loops are turned, but the state still lives in slow memory. Keep it in a variable.",
+                zh="循环反过来了，但状态还住在慢速内存里。把它留在变量里。",
+            ),
+        ),
+        Mistake(
+            "q_read_again",
+            "",
+            walk(read_q="cols"),
+            say(
+                en="Q_i is read in the inner loop, once for every key tile. Read it before.",
+                zh="Q_i 在内层循环里读，每个 key tile 都读一遍。应当在它之前读。",
+            ),
+        ),
+        Mistake(
+            "o_written_again",
+            "",
+            walk(write="cols"),
+            say(
+                en="O and L are written in the inner loop, at every visit. Write them after it.",
+                zh="O 和 L 在内层循环里写，每次来访都写。应当在它之后写。",
+            ),
+        ),
+    ]
