@@ -60,6 +60,29 @@ def carried(q, k, v, b_r, b_c, memory):
     return O.array, L.array
 
 
+def full_state(q, k, v, b_r, b_c, memory):
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i = Q[rows]
+        state = identity(b_r, v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_c)):
+            state = update(state, scale * (q_i @ K[cols].T), V[cols])
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
+def sizes_exchanged(q, k, v, b_r, b_c, memory):
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    for rows in memory.turns(tiles(len(Q), b_c)):
+        q_i, state = Q[rows], identity(rows.stop - rows.start, v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_r)):
+            state = update(state, scale * (q_i @ K[cols].T), V[cols])
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
 def reset(q, k, v, b_r, b_c, memory):
     scale = 1 / np.sqrt(q.shape[1])
     Q, K, V, O, L = in_slow_memory(memory, q, k, v)
@@ -275,6 +298,18 @@ def split_by_hand(q, k, v, b_c, run):
     return (np.exp(lses - lse)[:, :, None] * outs).sum(axis=0), lse
 
 
+def split_unscaled(q, k, v, b_c, run):
+    parts, states = tiles(len(k), b_c), []
+
+    def program(j):
+        s = q @ k[parts[j]].T
+        yield
+        states.append(state_of(s, v[parts[j]]))
+
+    run([program(j) for j in range(len(parts))])
+    return finish(merged(states))
+
+
 def races(q, k, v, b_c, run):
     m, l, acc = identity(len(q), v.shape[1])
 
@@ -369,6 +404,8 @@ RIGHT = {
 WRONG = {
     "outer_q": {
         "state_carried": [carried],
+        "state_of_full_tile": [full_state],
+        "tile_sizes_exchanged": [sizes_exchanged],
         "state_reset": [reset],
         "not_divided": [undivided],
         "divided_inside": [divided_in_every_turn],
@@ -412,6 +449,7 @@ WRONG = {
         "not_divided": [
             programs(lambda states: (merged(states).acc, finish(merged(states))[1])),
         ],
+        "scale_missing": [split_unscaled],
         "from_zero": [programs(lambda states: finish(merged(states)), no_maximum)],
         "": [no_yield, one_program, programs(lambda states: finish(merged(states)), count=1)],
     },

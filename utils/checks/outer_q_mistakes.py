@@ -12,7 +12,8 @@ from utils.tiles import tiles
 def walk(*, fresh="rows", step=update, end=finish, scaled=True, write="rows", read_q="rows"):
     """Return a loop in v2 order; what differs from the right one is said by the arguments.
 
-    fresh, write, read_q: after which loop's `for` the state begins, O is written, Q is read.
+    fresh, write, read_q: in which loop the state begins, O is written, Q is read; fresh="full"
+    takes b_r rows for the state of every query tile.
     """
 
     def model(q, k, v, b_r, b_c, memory):
@@ -22,6 +23,7 @@ def walk(*, fresh="rows", step=update, end=finish, scaled=True, write="rows", re
         for rows in memory.turns(tiles(len(q), b_r)):
             q_i = Q[rows] if read_q == "rows" else None
             state = identity(rows.stop - rows.start, v.shape[1]) if fresh == "rows" else state
+            state = identity(b_r, v.shape[1]) if fresh == "full" else state
             for cols in memory.turns(tiles(len(k), b_c)):
                 q_i = Q[rows] if read_q == "cols" else q_i
                 state = identity(len(q_i), v.shape[1]) if fresh == "cols" else state
@@ -44,6 +46,10 @@ def divided(state, s, v_j):
 
 def unchanged(q, k, v, b_r, b_c, memory):
     return tiled_attention_v1(q, k, v, b_r=b_r, b_c=b_c, memory=memory)
+
+
+def exchanged(q, k, v, b_r, b_c, memory):
+    return walk()(q, k, v, b_c, b_r, memory)
 
 
 def state_in_slow_memory(q, k, v, b_r, b_c, memory):
@@ -69,6 +75,15 @@ def loop_mistakes() -> list[Mistake]:
             say(
                 en="the state is made once for all; every query tile needs the state of no keys.",
                 zh="状态只建了一次；每个 query tile 都要从“一个 key 都没有”的状态开始。",
+            ),
+        ),
+        Mistake(
+            "state_of_full_tile",
+            "algebra",
+            walk(fresh="full"),
+            say(
+                en="the state has b_r rows, but the ragged last tile has fewer: take len(q_i).",
+                zh="状态总是 b_r 行，可是最后的尾块没有那么多行：要用 len(q_i)。",
             ),
         ),
         Mistake(
@@ -123,6 +138,15 @@ def loop_mistakes() -> list[Mistake]:
             say(
                 en="this is still v1 order: K and V are read once, the states travel.",
                 zh="这还是 v1 顺序：K 和 V 只读一次，状态在来回走。",
+            ),
+        ),
+        Mistake(
+            "tile_sizes_exchanged",
+            "",
+            exchanged,
+            say(
+                en="Q is cut into tiles of b_c rows and K into tiles of b_r: it is the other way round.",
+                zh="Q 按 b_c 切、K 按 b_r 切，弄反了。",
             ),
         ),
         Mistake(

@@ -8,14 +8,14 @@ from utils.states import State, finish, identity, merge, state_of, update
 from utils.tiles import tiles
 
 
-def private(program=state_of, join=None):
+def private(program=state_of, join=None, scaled=True):
     """Return split_k with one state a program; join(states, q, v) makes O and L of them."""
 
     def model(q, k, v, b_c, run):
         parts, states = tiles(len(k), b_c), []
 
         def work(cols):
-            s = q @ k[cols].T / np.sqrt(q.shape[1])
+            s = q @ k[cols].T / (np.sqrt(q.shape[1]) if scaled else 1)
             yield
             states.append(program(s, v[cols]))
 
@@ -114,6 +114,11 @@ def split_mistakes() -> list[Mistake]:
             private(join=lambda states: (folded(states).acc, finish(folded(states))[1])),
             "algebra",
             say(en="Õ is returned without being divided by ℓ.", zh="返回的 Õ 没有除以 ℓ。"),
+        ),
+        "scale_missing": (
+            private(join=lambda states: finish(folded(states)), scaled=False),
+            "algebra",
+            say(en="the scores are not multiplied by 1/√d.", zh="分数没有乘 1/√d。"),
         ),
         "from_zero": (
             private(raw, lambda states: finish(folded(states))),
