@@ -224,7 +224,7 @@ print(f"v1 order moves {v1_memory.traffic / v2_memory.traffic:.2f} times as much
 r"""
 A trade, not “everything is read once”. In v1 order $K$ and $V$ are read once, while $Q$ and the state travel with every key tile. In v2 order $Q$ is read once and the state does not travel at all, while $K$ and $V$ are read again by every query tile.
 
-A causal mask changes nothing in this: both orders can leave out hidden tiles (lesson 07).
+Both orders can leave out the tiles that a causal mask hides (lesson 07).
 
 ## Two films
 
@@ -233,11 +233,11 @@ Both loops above, run side by side on 64 queries and keys with $d = 64$. The bar
 **Predict before you move anything.** For which shape of tile could v1 order come out ahead: tall (many rows of $Q$, few of $K$) or wide? Then set the step to its end and try.
 """
 
-# %% [markdown] tags=["zh"] en="44227f01"
+# %% [markdown] tags=["zh"] en="e6b06654"
 r"""
 这是一笔交换，不是“样样只读一次”。v1 顺序里，$K$ 和 $V$ 只读一次，但 $Q$ 和状态要跟着每个 key tile 走一趟。v2 顺序里，$Q$ 只读一次，状态根本不走，但每个 query tile 都要把 $K$ 和 $V$ 重读一遍。
 
-因果掩码（causal mask）不改变这一点：两种顺序都能跳过被遮住的 tile（第 07 课）。
+被因果掩码（causal mask）遮住的 tile，两种顺序都能跳过（第 07 课）。
 
 ## 两部影片
 
@@ -496,16 +496,16 @@ for b_r, b_c in [(64, 64), (64, 160), (16, 64), (64, 16)]:
 
 # %% [markdown] tags=["en"]
 r"""
-Equal tiles: v1 order moves 2.5 times as much. $(16, 64)$: it moves less, 0.64 times. Neither is a law of v1 or v2.
+Equal tiles: v1 order moves about 2.5 times as much. $(16, 64)$: it moves less, about 0.64 times. Neither is a law of v1 or v2.
 
-But a tile has to fit on chip. What needs room is the same in both orders: $Q_i$, $K_j$, $V_j$, a state, a tile of scores. So give each order the tiles that suit it best, under one budget:
+But a tile has to fit on chip. What needs room is the same in both orders: $Q_i$, $K_j$, $V_j$, a state, a tile of scores. So give each order the tiles $[B_r, B_c]$ that suit it best, under one budget:
 """
 
-# %% [markdown] tags=["zh"] en="1be3db0f"
+# %% [markdown] tags=["zh"] en="b2b97980"
 r"""
-两个方向的 tile 一样大：v1 顺序移动的是 2.5 倍。$(16, 64)$：它移动得更少，是 0.64 倍。哪一个都不是 v1 或 v2 的定律。
+两个方向的 tile 一样大：v1 顺序移动的约为 2.5 倍。$(16, 64)$：它移动得更少，约为 0.64 倍。哪一个都不是 v1 或 v2 的定律。
 
-但是 tile 得放得进片上。要占地方的东西，两种顺序是一样的：$Q_i$、$K_j$、$V_j$、一个状态、一个分数 tile。那就在同一个容量上限下，让每种顺序都挑最适合自己的 tile：
+但是 tile 得放得进片上。要占地方的东西，两种顺序是一样的：$Q_i$、$K_j$、$V_j$、一个状态、一个分数 tile。那就在同一个容量上限下，让每种顺序都挑最适合自己的 tile，写作 $[B_r, B_c]$：
 """
 
 
@@ -606,20 +606,20 @@ for budget in (101_376, 166_912, 232_448):
 
 # %% [markdown] tags=["en"]
 r"""
-On FlashAttention-1's own tiles the turned loop would have moved *more*, not less. A fair comparison lets each order choose.
+On FlashAttention-1's own tiles v2 order would have moved *more* than v1 order. Laid on their side, the same tiles suit v2 order. A fair comparison lets each order choose.
 
 ## One order can be shared out, the other cannot
 
-A GPU runs many programs at once. In v2 order every query tile is a program of its own: it reads what nobody writes, and writes rows of $O$ that nobody else writes. Any order will do, to the last bit:
+A GPU runs many programs at once. In v2 order every query tile is a program of its own: it knows its own causal range of keys, it reads what nobody writes, and it writes rows of $O$ that nobody else writes. Any order will do, to the last bit:
 """
 
-# %% [markdown] tags=["zh"] en="c2b9e581"
+# %% [markdown] tags=["zh"] en="f2c31230"
 r"""
-在 FlashAttention-1 自己的 tile 上，把循环反过来反而会移动得*更多*。公平的比较要让每种顺序自己挑 tile。
+在 FlashAttention-1 自己的 tile 上，v2 顺序反而比 v1 顺序移动得*更多*。把同样的 tile 横竖对调，就适合 v2 顺序了。公平的比较要让每种顺序自己挑 tile。
 
 ## 一种顺序可以分给许多程序，另一种不行
 
-GPU 同时运行许多程序。v2 顺序里，每个 query tile 就是一个独立的程序：它读的东西没有人写，它写的 $O$ 的那些行也没有别人写。先后怎么排都行，结果逐位相同：
+GPU 同时运行许多程序。v2 顺序里，每个 query tile 就是一个独立的程序：它知道自己在因果掩码下能看到哪些 key，它读的东西没有人写，它写的 $O$ 的那些行也没有别人写。先后怎么排都行，结果逐位相同：
 """
 
 # %%
@@ -679,12 +679,12 @@ print([f"{np.abs(together(*few, seed)[0] - truth).max():.1e}" for seed in range(
 
 # %% [markdown] tags=["en"]
 r"""
-$O$ is wrong, and each time in another way; now and then it is right by luck. What was lost? With all scores equal to 0, $e^L$ counts the keys that reached the state:
+$O$ is wrong, and not always in the same way; now and then it is right by luck. What was lost? With all scores equal to 0, $e^L$ counts the keys that reached the state:
 """
 
-# %% [markdown] tags=["zh"] en="273463cf"
+# %% [markdown] tags=["zh"] en="c5e39560"
 r"""
-$O$ 是错的，而且每次错得不一样；偶尔碰巧也对。丢的是什么？让所有分数都等于 0，$e^L$ 就是真正进了状态的 key 的个数：
+$O$ 是错的，而且错法不止一种；偶尔碰巧也对。丢的是什么？让所有分数都等于 0，$e^L$ 就是真正进了状态的 key 的个数：
 """
 
 # %%
@@ -843,7 +843,7 @@ r"""
 For v2 order this is simply $B_r$. If bytes were all that counts, v1 would need about 2.5 times as long as v2_serial, and v2 just as long as v2_serial, since these two move the same bytes. If you have a GPU, the next cell times all three on it, with few heads and with many:
 """
 
-# %% [markdown] tags=["zh"] en="a4780f64"
+# %% [markdown] tags=["zh"] en="0311914c"
 r"""
 v2 顺序的这个数就是 $B_r$。如果只有字节说了算，v1 的用时应当约为 v2_serial 的 2.5 倍；而 v2 应当与 v2_serial 一样久，因为这两个移动的字节一样多。如果你有 GPU，下一个单元格就在它上面给三个 kernel 计时，先用很少的头，再用很多的头：
 """
@@ -919,7 +919,7 @@ Read both against the number of heads. With few heads most of the card has nothi
 The model counts what passes between slow memory and chip. On a GPU there is a cache between, called L2, and the profiler can count on both sides of it: bytes that the programs ask for (L2), and bytes that come from HBM (DRAM).
 """
 
-# %% [markdown] tags=["zh"] en="899be2b8"
+# %% [markdown] tags=["zh"] en="c74f1b03"
 r"""
 *图：左边是 v1 / v2_serial，即循环顺序；右边是 v2_serial / v2，即并行。每种头维度一行图，每种头的个数一条线。等于 1 就是两者用时相同。*
 
@@ -941,12 +941,12 @@ for r in recorded.BYTES:
 
 # %% [markdown] tags=["en"]
 r"""
-If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, neighbouring programs share reads. Where *DRAM / model* is far below 1, the cache has hidden the difference: $K$ and $V$ of one head are small.
+If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, neighbouring programs share reads. Where *DRAM / model* is far below 1, the cache has hidden the difference: $K$ and $V$ of one head are small, and the L2 of a data-centre GPU holds tens of MiB.
 """
 
-# %% [markdown] tags=["zh"] en="29ec383c"
+# %% [markdown] tags=["zh"] en="5cb02c29"
 r"""
-*L2 / model* 接近 1，说明程序要求的正是公式所说的字节；比 1 小，是因为相邻的程序共用了读取。*DRAM / model* 远小于 1 的地方，差别被缓存藏起来了：一个头的 $K$ 和 $V$ 并不大。
+*L2 / model* 接近 1，说明程序要求的正是公式所说的字节；比 1 小，是因为相邻的程序共用了读取。*DRAM / model* 远小于 1 的地方，差别被缓存藏起来了：一个头的 $K$ 和 $V$ 并不大，而数据中心 GPU 的 L2 有几十 MiB。
 """
 
 # %%
@@ -1031,7 +1031,7 @@ r"""
 - **a**：v1 顺序必须把 $S$ 写到慢速内存。
 - **b**：v2 顺序里，$Q$、$K$、$V$ 各恰好读一次。
 - **c**：$B_r = 16$，$B_c = 64$，输入 2 字节，状态 4 字节，$N$ 很大时，v1 顺序移动的字节更少。
-- **d**：一个 kernel 移动的字节少到 2.5 分之一，就快 2.5 倍。
+- **d**：一个 kernel 移动的字节如果只有另一个的 1/2.5，就快 2.5 倍。
 - **e**：v2 顺序里，各个 query tile 先算哪个都行，同时算也行。
 - **f**：拿每个头一个程序的 v1 和每个 query tile 一个程序的 v2 相比，就能看出循环顺序值多少。
 - **g**：没有一次测试碰上的竞争，就不是竞争。
@@ -1073,7 +1073,7 @@ r"""
 - Speed depends on tile sizes, hits in L2, occupancy and dtype as well. The recorded figures belong to one card, these tiles and simple kernels.
 - Libraries hold many kernels, for short sequences, for decoding, for causal masks, with split-K. A version name does not say which loop ran; the kernel, its compile parameters and a profiler do.
 - The race was imitated. It shows what may happen, not how often it happens on a GPU.
-- Only the forward pass. The backward pass has its own reasons to choose an order.
+- Only the forward pass. In the backward pass the gradients of $K_j$ and $V_j$ are sums over query tiles, so there the outer loop usually runs over keys, and the gradient of $Q$ is what then needs care.
 
 ## Summary
 
@@ -1098,7 +1098,7 @@ r"""
 **References.** T. Dao et al., *FlashAttention* (2022), Algorithm 1: outer loop over $K$ and $V$. T. Dao, *FlashAttention-2* (2023), sections 3.1 and 3.2: the state kept unnormalised, the loops exchanged, parallelism over the sequence, and where the idea came from.
 """
 
-# %% [markdown] tags=["zh"] en="2026d445"
+# %% [markdown] tags=["zh"] en="d2b8b78f"
 r"""
 ## 本课没有证明什么
 
@@ -1107,7 +1107,7 @@ r"""
 - 速度还取决于 tile 大小、L2 命中、占用率和数据类型。记录下来的数字只属于那块显卡、这些 tile 和这几个简单的 kernel。
 - 一个库里有许多 kernel：给短序列的、给解码的、带因果掩码的、split-K 的。版本名说不出跑的是哪种循环；要看 kernel、它的编译参数和性能分析器。
 - 竞争是模仿出来的。它说明可能发生什么，没有说明在 GPU 上多久发生一次。
-- 只有前向。反向传播选择循环顺序另有理由。
+- 只有前向。反向传播时，$K_j$ 和 $V_j$ 的梯度是对各个 query tile 求和，所以外层循环通常走 key，需要小心的就成了 $Q$ 的梯度。
 
 ## 小结
 
