@@ -1000,7 +1000,7 @@ r"""
 - **a**: In v1 order $S$ has to be written to slow memory.
 - **b**: In v2 order $Q$, $K$ and $V$ are each read exactly once.
 - **c**: With $B_r = 16$, $B_c = 64$, 2-byte inputs and a 4-byte state, v1 order moves fewer bytes, for large $N$.
-- **d**: A kernel that moves 2.5 times fewer bytes is 2.5 times faster.
+- **d**: A kernel that moves 1/2.5 of the bytes of another is 2.5 times as fast.
 - **e**: In v2 order the query tiles may run in any order, or all at once.
 - **f**: Comparing v1 with v2, one program a head against one a query tile, shows what the loop order is worth.
 - **g**: A race that no test run has shown is no race.
@@ -1024,7 +1024,7 @@ For f: what are the three kernels for? Two of the seven statements are true.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="cc5162a2"
+# %% [markdown] tags=["zh"] en="93fbc668"
 r"""
 **5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
 

@@ -181,6 +181,7 @@ def path(axes: Axes, film: Film, frame: Frame, left: float, top: float, *, ended
     boxes(axes, places, edge=FAINT, line=0.8)
     if not ended:
         boxes(axes, places[-1:], fill=COLOUR["S"], line=2)
+        write(axes, places[-1][0] + 0.22, places[-1][1] + 0.26, "S")
     middles = [(x + w / 2, y + h / 2) for x, y, w, h in places]
     axes.plot(*zip(*middles, strict=True), color=INK, linewidth=1, marker="o", markersize=4)
 
