@@ -941,12 +941,12 @@ for r in recorded.BYTES:
 
 # %% [markdown] tags=["en"]
 r"""
-If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, neighbouring programs share reads. Where *DRAM / model* is far below 1, the cache has hidden the difference: $K$ and $V$ of one head are small, and the L2 of a data-centre GPU holds tens of MiB.
+If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, a still smaller cache in front of L2 has answered. Where *DRAM / model* is far below 1, the cache has hidden the difference: $K$ and $V$ of one head are small, and the L2 of a data-centre GPU holds tens of MiB.
 """
 
-# %% [markdown] tags=["zh"] en="5cb02c29"
+# %% [markdown] tags=["zh"] en="38eca8c7"
 r"""
-*L2 / model* 接近 1，说明程序要求的正是公式所说的字节；比 1 小，是因为相邻的程序共用了读取。*DRAM / model* 远小于 1 的地方，差别被缓存藏起来了：一个头的 $K$ 和 $V$ 并不大，而数据中心 GPU 的 L2 有几十 MiB。
+*L2 / model* 接近 1，说明程序要求的正是公式所说的字节；比 1 小，是因为 L2 前面还有更小的缓存，已经给出了数据。*DRAM / model* 远小于 1 的地方，差别被缓存藏起来了：一个头的 $K$ 和 $V$ 并不大，而数据中心 GPU 的 L2 有几十 MiB。
 """
 
 # %%
@@ -954,44 +954,71 @@ print(f"K and V of one head, N = 16384, d = 128: {2 * 16384 * 128 * 2 / 2**20:.0
 
 # %% [markdown] tags=["en"]
 r"""
-Now v1 beside v2, the comparison of the popular sentence: by the model, by HBM, by the clock.
+Now v1 beside v2, the comparison of the popular sentence: by the model, by HBM, by the clock. Below it, the same taken apart into order and parallelism.
 """
 
-# %% [markdown] tags=["zh"] en="24ed117a"
+# %% [markdown] tags=["zh"] en="45e8a459"
 r"""
-现在拿 v1 和 v2 相比，也就是那句流行的话所比的：按模型，按 HBM，按时钟。
+现在拿 v1 和 v2 相比，也就是那句流行的话所比的：按模型，按 HBM，按时钟。下面再把它拆成顺序和并行两部分。
 """
+
 
 # %%
-model, hbm = (
-    order_ratios.ratios(recorded.BYTES, "v1", "v2", what) for what in ("model_bytes", "dram_bytes")
-)
-time = order_ratios.ratios(recorded.TIMES, "v1", "v2", "ms")
-print("v1 : v2  heads      N    d |  model     HBM    time")
-for point in [point for point in model if point in time]:
-    heads, n, d = point
-    print(f"{heads:14} {n:6} {d:4} | {model[point]:6.1f} {hbm[point]:7.1f} {time[point]:7.1f}")
+def three_figures(above, below):
+    model, hbm = (
+        order_ratios.ratios(recorded.BYTES, above, below, what)
+        for what in ("model_bytes", "dram_bytes")
+    )
+    time = order_ratios.ratios(recorded.TIMES, above, below, "ms")
+    print(f"{above} : {below:12} heads      N    d |  model     HBM    time")
+    for heads, n, d in [point for point in model if point in time]:
+        figures = (ratios[heads, n, d] for ratios in (model, hbm, time))
+        place = f"{heads:{len(above) + 21}} {n:6} {d:4}"
+        print(f"{place} |" + "".join(f"{figure:7.1f} " for figure in figures))
+
+
+for pair in [("v1", "v2"), ("v1", "v2_serial"), ("v2_serial", "v2")]:
+    three_figures(*pair)
 
 # %% [markdown] tags=["en"]
 r"""
 Three figures for one pair of kernels, and none of them follows from another. Whoever quotes one must say which.
 
-What did *not* come out as the bytes foretold belongs here too: the points at which the loop order alone changed the time by less than a tenth, or in favour of v1, although the model says 2.5:
+Look where the largest HBM ratio comes from. Not from the order: where the data do not fit into L2, v1 : v2_serial is in HBM just what the model says. It comes from parallelism, of which the model says 1. Query tiles of one head that run at the same time read the same $K$ and $V$; the first brings them into L2, the others find them there. And where everything fits into L2, HBM has little to do in all three kernels, and the times differ all the same.
+
+What did *not* come out as the bytes foretold belongs here too. Does the time follow the order's 2.5?
 """
 
-# %% [markdown] tags=["zh"] en="cca7b7f6"
+# %% [markdown] tags=["zh"] en="37273d65"
 r"""
 同一对 kernel，三个数字，谁也推不出谁。引用其中一个，就得说清是哪一个。
 
-与字节的预言*不符*的也要写在这里：哪些点上，单是循环顺序只让用时变了不到一成，甚至 v1 更快，尽管模型说的是 2.5：
+看看最大的 HBM 之比是从哪里来的。不是顺序：数据放不进 L2 时，v1 : v2_serial 的 HBM 之比正是模型所说的。它来自并行，而模型说并行的比是 1。同一个头的 query tile 同时运行，读的是同样的 $K$ 和 $V$；第一个把它们带进 L2，其余的在那里就能找到。而数据全都放得进 L2 时，三个 kernel 都很少用到 HBM，用时却照样不同。
+
+与字节的预言*不符*的也要写在这里。用时之比跟得上顺序的 2.5 吗？
 """
 
 # %%
 effect = order_ratios.ratios(recorded.TIMES, "v1", "v2_serial", "ms")
-print("less than a tenth:", [point for point, ratio in effect.items() if ratio < 1.1] or "none")
-print(
-    f"v1 : v2_serial, {len(effect)} points: {min(effect.values()):.2f} … {max(effect.values()):.2f}"
-)
+for heads in dict.fromkeys(heads for heads, _, _ in effect):
+    found = [ratio for point, ratio in effect.items() if point[0] == heads]
+    print(f"{heads:4} heads: v1 : v2_serial from {min(found):.2f} to {max(found):.2f}")
+
+# %% [markdown] tags=["en"]
+r"""
+Never 1, and not 2.5 either: below it, around it or above it, with the number of heads, that is of programs running at once. A second surprise: fetching the next tile while the present one is computed, in two stages, should always help. At these points (heads, N, d) it made a kernel slower:
+"""
+
+# %% [markdown] tags=["zh"] en="7332e946"
+r"""
+从来不是 1，但也不是 2.5：有时低于它，有时在它附近，有时高于它，随头数变化，也就是随同时运行的程序数变化。第二个意外：算当前 tile 的同时取下一个 tile（分两级，即 two stages），照理总有好处。可是在这些点（头数、N、d）上，kernel 反而变慢了：
+"""
+
+# %%
+one, two = (order_ratios.by_point(rows) for rows in (recorded.TIMES, recorded.TWO_STAGES))
+for order in ("v2_serial", "v2"):
+    slower = [at for at in two if two[at][order]["ms"] > one[at][order]["ms"]]
+    print(f"{order}: slower at {len(slower)} of {len(two)} points: {slower}")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -1007,24 +1034,24 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-For a and b, look at the two columns of bytes by tensor.
+For **a** and **b**, look at the two columns of bytes by tensor.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For c, the table of tiles. For d, the three figures.
+For **c**, the table of tiles. For **d**, the three figures.
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For f: what are the three kernels for? Two of the seven statements are true.
+For **f**: what are the three kernels for? Two of the seven statements are true.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="93fbc668"
+# %% [markdown] tags=["zh"] en="2911f045"
 r"""
 **5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1038,19 +1065,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-a 和 b：看按张量列出的那两列字节。
+**a** 和 **b**：看按张量列出的那两列字节。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-c：看比较各种 tile 的那张表。d：看那三个数字。
+**c**：看比较各种 tile 的那张表。**d**：看那三个数字。
 
 </details>
 
 <details><summary>提示 3</summary>
 
-f：为什么要三个 kernel？七句里有两句是对的。
+**f**：为什么要三个 kernel？七句里有两句是对的。
 
 </details>
 """
