@@ -1,14 +1,27 @@
-"""Each check passes right answers that differ, and tells each typical mistake by its name."""
+"""Each check passes right answers that differ, and tells each typical mistake by its name.
+
+Answers that are Triton kernels need a process of their own: `TRITON_INTERPRET=1 pytest` with this file
+runs them in the interpreter, `TRITON_INTERPRET=0` on a GPU, and a plain run starts the first.
+"""
 
 import importlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from utils.checks.core import Check, Mistake
+from utils.device import trouble
 
 FOLDER = Path(__file__).parent / "mutants"
-LESSONS = sorted(path.stem for path in FOLDER.glob("*.py"))
+KERNELS = "TRITON_INTERPRET" in os.environ
+LESSONS = sorted(
+    path.stem
+    for path in FOLDER.glob("*.py")
+    if ("import triton" in path.read_text(encoding="utf-8")) == KERNELS
+)
 
 
 def load(lesson: str):
@@ -104,3 +117,19 @@ def test_checks_of_other_terms_tell_right_from_wrong(seed, monkeypatch):
         if name != "judge":
             result = getattr(module, name).examine(attempt)
             assert (result.state, result.mistake) == ("failed", key), result.message
+
+
+@pytest.mark.skipif(KERNELS, reason="this is the process that it starts")
+def test_answers_that_are_kernels_in_the_interpreter():
+    if problem := trouble(None):
+        pytest.skip(problem)
+    options = ["-q", "-rfE", "-m", "not slow", "-p", "no:cacheprovider"]
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, __file__],
+        env=os.environ | {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    print(run.stdout, run.stderr)
+    assert run.returncode == 0, "the run above failed"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from utils.language import say
+from utils.skip import skip_cells_that_need_triton
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,14 @@ def launch_settings(capability: tuple[int, int] | None, d: int, dtype) -> Launch
 def choose_triton_mode() -> None:
     """Say where kernels will run; without a GPU, turn Triton's interpreter on for this process.
 
-    Call it before anything imports triton. It never raises: the parts of a lesson that need no
-    kernel run on every machine.
+    Call it before anything imports triton. It never raises: where no kernel can run, the cells of
+    the notebook that need one are skipped, and the others run.
     """
     if _version("torch") and _version("triton") and "triton" not in sys.modules and not _has_gpu():
         os.environ["TRITON_INTERPRET"] = "1"
     print(_where_kernels_run())
+    if triton_mode() == "none" or _problem():
+        skip_cells_that_need_triton()
 
 
 def triton_mode() -> str:
@@ -156,9 +159,12 @@ def trouble(capability: tuple[int, int] | None) -> str | None:
     return None
 
 
+def _problem() -> str | None:
+    return trouble(describe().capability if triton_mode() == "gpu" else None)
+
+
 def _where_kernels_run() -> str:
-    mode, machine = triton_mode(), describe()
-    problem = trouble(machine.capability if mode == "gpu" else None)
+    mode, machine, problem = triton_mode(), describe(), _problem()
     if problem and mode != "none":
         return problem
     if mode == "gpu":

@@ -149,9 +149,14 @@ def is_untouched(attempt) -> bool:
     if isinstance(attempt, list | tuple):
         return any(value is ... for value in attempt)
     try:
-        return bool(STUB.search(inspect.getsource(attempt)))
+        return bool(STUB.search(inspect.getsource(function_of(attempt))))
     except (TypeError, OSError):
         return False
+
+
+def function_of(attempt):
+    """Return the Python function that the learner wrote: that behind a Triton kernel, too."""
+    return getattr(attempt, "fn", attempt)
 
 
 def try_case(
@@ -164,7 +169,7 @@ def try_case(
         return changed_input(name, case, args)
     mistake = explain(exercise, case, earlier, got, error)
     lines = [f"✗ {name}: {case.says}"]
-    if inspect.isroutine(attempt):
+    if case.call or inspect.isroutine(attempt):
         call = case.call or f"{name}({', '.join(map(short, case.args))})"
         lines.append(f"  {say(en='call', zh='调用')}      {call}")
     digits = 15 if error is None and short(got) == short(case.expected) else 5
@@ -302,7 +307,7 @@ def short(value, digits: int = 5) -> str:
 def own_line(error: Exception, attempt) -> str:
     """Return what was raised and the learner's own line that led to it; none of our frames."""
     text = f"{type(error).__name__}: {error}"
-    file = getattr(getattr(attempt, "__code__", None), "co_filename", None)
+    file = getattr(getattr(function_of(attempt), "__code__", None), "co_filename", None)
     written = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     if not written:
         return text
