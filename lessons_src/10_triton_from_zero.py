@@ -971,19 +971,19 @@ So give a kernel everything as arguments, constants as `tl.constexpr`. Further d
 
 <details><summary>Hint 1</summary>
 
-For a, the last cell. For b, what is known about the order of the programs?
+For **a**, the last cell. For **b**, what is known about the order of the programs?
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-For c, the interpreter is not the language. For d, read the last column of the table, and the column before it.
+For **c**, the interpreter is not the language. For **d**, read the last column of the table, and the column before it.
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-For e, how large may a 32-bit integer be? Two statements are true.
+For **e**, how large may a 32-bit integer be? Two statements are true.
 
 </details>
 """
@@ -1006,19 +1006,19 @@ r"""
 
 <details><summary>提示 1</summary>
 
-a：看上一个单元格。b：关于程序的先后，我们知道些什么？
+**a**：看上一个单元格。**b**：关于程序的先后，我们知道些什么？
 
 </details>
 
 <details><summary>提示 2</summary>
 
-c：解释器不等于语言本身。d：看那张表的最后一列，以及它前面的那一列。
+**c**：解释器不等于语言本身。**d**：看那张表的最后一列，以及它前面的那一列。
 
 </details>
 
 <details><summary>提示 3</summary>
 
-e：32 位整数最大能到多少？有两句是对的。
+**e**：32 位整数最大能到多少？有两句是对的。
 
 </details>
 """
