@@ -988,7 +988,7 @@ For **e**, how large may a 32-bit integer be? Two statements are true.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="d1c6c754"
+# %% [markdown] tags=["zh"] en="fab148b1"
 r"""
 所以 kernel 要用的一切都应作为参数传入，常量写成 `tl.constexpr`。还有几点差别要记住：
 
