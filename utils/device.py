@@ -82,11 +82,12 @@ LAUNCH = {
     ((7, 5), 2): ((64, 32, 8, 1), (32, 16, 8, 1), (16, 16, 8, 1)),
     ((8, 0), 2): ((128, 64, 8, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
     ((8, 6), 2): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
-    ((9, 0), 2): ((64, 64, 4, 3), (128, 128, 8, 3), (64, 64, 8, 2)),
+    ((9, 0), 2): ((64, 128, 4, 2), (64, 64, 4, 3), (64, 64, 8, 2)),
     ((10, 0), 2): ((128, 64, 4, 3), (128, 64, 4, 3), (64, 64, 8, 2)),
     ((12, 0), 2): ((128, 64, 8, 3), (128, 32, 8, 3), (64, 32, 8, 2)),
     ((7, 5), 4): ((32, 16, 4, 1), (32, 32, 8, 1), (32, 16, 8, 1)),
     ((8, 0), 4): ((64, 16, 8, 2), (32, 16, 8, 1), (32, 16, 8, 1)),
+    ((10, 0), 4): ((64, 16, 8, 2), (32, 32, 8, 1), (32, 16, 8, 1)),
     ((12, 0), 4): ((64, 16, 8, 2), (32, 16, 8, 1), (32, 16, 8, 2)),
 }
 INTERPRETER = LaunchSettings(32, 32, 4, 1)  # several tiles even on small sizes
@@ -107,7 +108,8 @@ def launch_settings(capability: tuple[int, int] | None, d: int, dtype) -> Launch
     ]
     if not rows:
         raise ValueError(f"compute capability must be 7.5 or more, got {capability}")
-    copy_engine = capability >= (9, 0) and dtype.itemsize == 2
+    # 12.0 has the copy engine too, but descriptors cost its kernels registers that they lack
+    copy_engine = (9, 0) <= capability < (12, 0) and dtype.itemsize == 2
     return LaunchSettings(*rows[-1][(d > 64) + (d > 128)], descriptors=copy_engine)
 
 

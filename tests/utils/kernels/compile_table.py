@@ -31,8 +31,8 @@ from utils.kernels.loop_orders import v1_kernel, v2_kernel, v2_serial_kernel
 # bytes of shared memory that one thread block may use (CUDA C++ Programming Guide, compute capabilities)
 SHARED = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
-SOME = [("fp16", 64, True), ("fp16", 128, True), ("fp16", 256, True)]
-SOME += [("fp32", 64, True), ("fp32", 128, True), ("fp32", 256, True)]
+SOME = [("fp16", 64, "causal"), ("fp16", 128, "causal"), ("fp16", 256, "causal")]
+SOME += [("fp32", 64, "causal"), ("fp32", 128, "causal"), ("fp32", 256, "causal")]
 SIDES = [
     16,
     32,
@@ -47,7 +47,8 @@ SIDES = [
     224,
     256,
 ]  # others are padded to a multiple of 16
-ALL = list(itertools.product(DTYPES, SIDES, (False, True)))
+MASKS = ("none", "tail", "causal")  # tail: no mask but that of a ragged last tile
+ALL = list(itertools.product(DTYPES, SIDES, MASKS))
 # lesson 08's kernels, whose settings tests/gpu/loop_orders.py sets: capability → 64 × 64 tiles and
 LOOP_ORDERS = {80: (64, 64, 8), 90: (64, 64, 4)}  # warps, enough for registers to last
 KERNELS = {x.__name__: x for x in (attention_kernel, v1_kernel, v2_serial_kernel, v2_kernel)}
@@ -62,7 +63,7 @@ class Build(NamedTuple):
     capability: int
     dtype: str
     d: int
-    causal: bool
+    mask: str
     settings: tuple
     registers: int
     stack: int
@@ -76,7 +77,7 @@ class Build(NamedTuple):
     def __str__(self) -> str:
         kind = "tensor cores" if self.tensor_cores else "FMA"
         return (
-            f"{self.kernel:16} {self.capability:3} {self.dtype} {self.d:4} {'causal' if self.causal else 'full':6}"
+            f"{self.kernel:16} {self.capability:3} {self.dtype} {self.d:4} {self.mask:6}"
             f" {self.settings!s:17} {self.registers:4} {self.stack:5} {self.shared:7,}"
             f" {SHARED[self.capability]:8,}  {kind:12} {self.problem()}"
         )
@@ -98,11 +99,12 @@ def source(name: str, dtype: str, constants: dict) -> ASTSource:
 
 
 def build(case: tuple) -> Build:
-    """Compile one case (kernel, capability, dtype, d, causal, settings); read what it needs."""
-    name, capability, dtype, d, causal, settings = case
+    """Compile one case (kernel, capability, dtype, d, mask, settings); read what it needs."""
+    name, capability, dtype, d, mask, settings = case
     b_r, b_c, num_warps, num_stages, descriptors = settings
     sides = {"D": d, "D_PAD": max(16, triton.next_power_of_2(d)), "B_R": b_r, "B_C": b_c}
-    constants = {"CAUSAL": causal, "DESCRIPTORS": descriptors, "UPDATE": update, **sides}
+    constants = {"CAUSAL": mask == "causal", "HIDES": mask != "none", "UPDATE": update, **sides}
+    constants["DESCRIPTORS"] = descriptors
     constants = {x: constants[x] for x in constants if x in KERNELS[name].arg_names}
     kernel = triton.compile(
         source(name, dtype, constants),
@@ -127,13 +129,13 @@ def forward_cases(everything: bool) -> list[tuple]:
 def loop_order_cases(everything: bool) -> list[tuple]:
     """Return the three loop orders; everything: with a mask, in bfloat16 and with two stages too."""
     names = [name for name in KERNELS if name != attention_kernel.__name__]
-    dtypes, causal, stages = ("fp16", "bf16"), (False, True), (1, 2)
+    dtypes, masks, stages = ("fp16", "bf16"), ("tail", "causal"), (1, 2)
     if not everything:
-        dtypes, causal, stages = dtypes[:1], causal[:1], stages[:1]
+        dtypes, masks, stages = dtypes[:1], masks[:1], stages[:1]
     return [
         (name, c, dtype, d, mask, LaunchSettings(*tiles, s))
         for name, (c, tiles), dtype, d, mask, s in itertools.product(
-            names, LOOP_ORDERS.items(), dtypes, (64, 128), causal, stages
+            names, LOOP_ORDERS.items(), dtypes, (64, 128), masks, stages
         )
     ]
 

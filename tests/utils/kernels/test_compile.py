@@ -31,8 +31,8 @@ def test_every_build_fits_its_gpu(options):
 
 def test_the_table_covers_every_kernel():
     """Kernels are launched as name_kernel[grid]; a new one needs its line in compile_table.py."""
-    launched = set()
-    for path in KERNELS.glob("*.py"):
+    launched = set()  # exponentials.py only measures the card that it runs on
+    for path in set(KERNELS.glob("*.py")) - {KERNELS / "exponentials.py"}:
         launched |= set(re.findall(r"(\w+_kernel)\[", path.read_text(encoding="utf-8")))
     table = (HERE / "compile_table.py").read_text(encoding="utf-8")
     imported = " ".join(re.findall(r"^from utils\.kernels.* import (.*)$", table, re.MULTILINE))
