@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
+
 from authoring.build import Plan, canonical, notebook, prepare, write_all
 from authoring.course import Course, Lesson
 from authoring.editions import ANSWER, STUB
@@ -32,7 +34,9 @@ def build_assignment(
     if not re.fullmatch(r"[\w-]*", seed):
         raise SystemExit(f"VARIANT={seed!r}: use letters, digits, - and _")
     folder = into or root / "dist" / "assignments" / (f"{language}-{seed}" if seed else language)
-    write_all(files_of_course(root, slug, language, seed, folder), report)
+    texts = files_of_course(root, slug, language, seed, folder)
+    _check_same(folder, slug, texts[_source_path(folder, slug)])
+    write_all(texts, report)
     _generate(folder, slug)
     report(f"released {folder / 'release' / slug}")
     return folder
@@ -55,7 +59,24 @@ def files_of_course(
         texts[settings].replace("CODE_STUB", STUB).replace("TEXT_STUB", ANSWER[language])
     )
     nb = _source(course, lesson, shuffled(fill(root, cells), lesson, seed), language, seed)
-    return texts | {folder / "source" / slug / f"{slug}.ipynb": canonical(nb)}
+    return texts | {_source_path(folder, slug): canonical(nb)}
+
+
+def _source_path(folder: Path, slug: str) -> Path:
+    return folder / "source" / slug / f"{slug}.ipynb"
+
+
+def _check_same(folder: Path, slug: str, text: str) -> None:
+    """Answers that came in must not be marked by another variant or language."""
+    old, submitted = _source_path(folder, slug), list(folder.glob(f"submitted/*/{slug}"))
+    if submitted and old.is_file():
+        was = nbformat.read(old, as_version=4).metadata.course
+        now = nbformat.reads(text, as_version=4).metadata.course
+        if was != now:
+            raise SystemExit(
+                f"{folder} holds submissions of {slug} in language {was.language!r} and variant"
+                f" {was.variant!r}: choose another COURSE_DIR for {now.language!r}, {now.variant!r}"
+            )
 
 
 def _source(course: Course, lesson: Lesson, cells: list[Cell], language: str, seed: str):

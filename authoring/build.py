@@ -127,6 +127,8 @@ def notebook(
     check_syntax(nb, cells, [cell.id for cell in whole.cells])
     add_setup(nb, course, lesson, language, files if alone else {}, variant)
     nb.metadata["course"] = {"edition": kind, "language": language, "lesson": lesson.slug}
+    if variant is not None:
+        nb.metadata["course"]["variant"] = variant
     return nb
 
 

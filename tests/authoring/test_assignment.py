@@ -9,8 +9,8 @@ import pytest
 from nbclient import NotebookClient
 
 from authoring.__main__ import main
-from authoring.assignment import files_of_course
-from authoring.build import Plan, build, load
+from authoring.assignment import build_assignment, files_of_course
+from authoring.build import Plan, build, load, write_all
 from authoring.course import read_course
 from authoring.errors import SourceError
 from authoring.execute import kernel_environment
@@ -161,6 +161,18 @@ def test_an_assignment_stands_alone_locked_and_linked_to_nothing(graded_workshop
 def test_a_lesson_whose_check_is_not_found_by_the_grader_is_refused(workshop):
     with pytest.raises(SourceError, match="an assignment needs the line: from utils.checks import"):
         source_of(workshop.root, "01_sums")
+
+
+@pytest.mark.parametrize(("language", "seed"), [("zh", "one"), ("en", "two")])
+def test_submissions_are_not_marked_by_another_variant(graded_workshop, language, seed):
+    root, into = graded_workshop.root, graded_workshop.root / "marks"
+    write_all(files_of_course(root, "01_sums", "en", "one", into), lambda _: None)
+    (into / "submitted" / "student" / "01_sums").mkdir(parents=True)
+    before = graded_workshop.root / "marks" / "source" / "01_sums" / "01_sums.ipynb"
+    text = before.read_text(encoding="utf-8")
+    with pytest.raises(SystemExit, match="holds submissions of 01_sums in language 'en' and var"):
+        build_assignment(root, "01_sums", language, seed, into, lambda _: None)
+    assert before.read_text(encoding="utf-8") == text
 
 
 def test_a_variant_is_a_plain_name(workshop):
