@@ -94,6 +94,13 @@ def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, **constants) -> 
     ins: name → Guarded, in the order of the kernel's arguments. Raises what the kernel raises,
     without Triton's wrapping, and WroteOutside.
     """
+    if not hasattr(kernel, "__getitem__"):
+        raise TypeError(
+            say(
+                en="this is a plain function: @triton.jit is missing above its def",
+                zh="这只是普通的函数：它的 def 上面少了 @triton.jit",
+            )
+        )
     try:
         kernel[grid](*(x.tensor for x in ins.values()), out.tensor, *args, **constants)
     except Exception as error:

@@ -19,6 +19,14 @@ def slips(kernel_name: str, *entries: tuple[str, str, str]) -> list[Mistake]:
     ]
 
 
+def strange_values() -> str:
+    """Return what to know about values that no typical mistake explains."""
+    return say(
+        en="(−99: your kernel never wrote this place. NaN: it used memory outside its tensors.)",
+        zh="（−99：你的 kernel 没有写过这个位置。NaN：它用到了张量之外的内存。）",
+    )
+
+
 def tiles_of(n: int, side: int) -> int:
     return -(-n // side)
 
@@ -55,7 +63,13 @@ def copy() -> Exercise:
     def case(says: str, n: int, d: int, gap: int, sides: tuple) -> Case:
         grid = (tiles_of(n, sides[0]), tiles_of(d, sides[1]))
         call = f"copy_kernel[{grid}](x, out, {n}, {d}, {d + gap}, B_R={sides[0]}, B_C={sides[1]})"
-        return Case(says, ("copy", n, d, gap, sides), integers(n, d, low=1), call=call)
+        return Case(
+            says,
+            ("copy", n, d, gap, sides),
+            integers(n, d, low=1),
+            call=call,
+            otherwise=strange_values(),
+        )
 
     return Exercise(
         cases=[
@@ -203,7 +217,9 @@ def row_max() -> Exercise:
     def case(says: str, x: np.ndarray, gap: int, b_r: int, d_pad: int) -> Case:
         n, d = x.shape
         call = f"row_max[({tiles_of(n, b_r)},)](x, out, {n}, {d + gap}, D={d}, D_PAD={d_pad}, B_R={b_r})"
-        return Case(says, (x, gap, b_r, d_pad), x.max(axis=1), call=call)
+        return Case(
+            says, (x, gap, b_r, d_pad), x.max(axis=1), call=call, otherwise=strange_values()
+        )
 
     falling = -np.arange(1.0, 1 + 11 * 21).reshape(11, 21)
     return Exercise(
@@ -319,7 +335,15 @@ def row_softmax() -> Exercise:
         right = np.exp(s - s.max(axis=1, keepdims=True))
         right /= right.sum(axis=1, keepdims=True)
         call = f"row_softmax[({tiles_of(n_q, b_r)},)](s, out, {n_q}, {n_k}, {n_k + gap}, {n_k + 2}, B_R={b_r}, B_C={b_c})"
-        return Case(says, (s, gap, b_r, b_c), right, kind, tolerance=1e-5, call=call)
+        return Case(
+            says,
+            (s, gap, b_r, b_c),
+            right,
+            kind,
+            tolerance=1e-5,
+            call=call,
+            otherwise=strange_values(),
+        )
 
     def along(*maxima: float, rows=4, width=4) -> np.ndarray:
         """Return rows whose tiles of 4 columns have these maxima."""
@@ -548,7 +572,7 @@ def scores_tile() -> Exercise:
             f" D={d}, D_PAD={sides[2]}, B_R={sides[0]}, B_C={sides[1]})"
         )
         kind = "floats" if factor > 1 else "algebra"
-        return Case(says, (q, k, gap, sides), q @ k.T, kind, call=call)
+        return Case(says, (q, k, gap, sides), q @ k.T, kind, call=call, otherwise=strange_values())
 
     return Exercise(
         cases=[
@@ -693,7 +717,14 @@ def two_products() -> Exercise:
             f"two_products[({tiles_of(n_q, 16)}, {heads})](q, k, v, out, {n_q}, {n_k}, *steps,"
             f" D={d}, D_PAD={side}, B_R=16, B_C=16)"
         )
-        return Case(says, (q, k, v, gap, sides), right, "floats" if large else "algebra", call=call)
+        return Case(
+            says,
+            (q, k, v, gap, sides),
+            right,
+            "floats" if large else "algebra",
+            call=call,
+            otherwise=strange_values(),
+        )
 
     return Exercise(
         cases=[
