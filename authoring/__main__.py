@@ -1,4 +1,4 @@
-"""python -m authoring build | stamp | colab | site | slides | assignment: see CONTRIBUTING.md."""
+"""python -m authoring build | stamp | check | colab | site | slides | assignment: see CONTRIBUTING.md."""
 
 import argparse
 import os
@@ -9,6 +9,7 @@ from authoring.assignment import build_assignment
 from authoring.build import Plan, build, build_colab
 from authoring.course import LANGUAGES, read_course
 from authoring.errors import SourceError
+from authoring.release import check
 from authoring.stamp import stamp
 
 
@@ -19,6 +20,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "stamp":
             _stamp(root, options)
+        elif options.command == "check":
+            _check(options.file)
         elif options.command == "assignment":
             slug, language, into = options.lesson, options.language, options.into
             build_assignment(root, slug, language, options.variant, into, _say(root))
@@ -52,6 +55,12 @@ def _stamp(root: Path, options: argparse.Namespace) -> None:
         stamp(lesson, _say(root))
 
 
+def _check(files: list[Path]) -> None:
+    for file in files:
+        wrong = check(file)
+        print(f"cleaned   {file}: {'; '.join(wrong)}" if wrong else f"in order  {file}")
+
+
 def _slides(root: Path, options: argparse.Namespace) -> None:
     from authoring.slides import build_slides  # needs the extra `slides`
     from authoring.slides_pdf import print_decks
@@ -76,6 +85,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m authoring")
     parser.add_argument("--root", type=Path, default=Path.cwd(), help="the repository")
     commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("check", help="clean notebooks that Colab, say, has saved")
+    command.add_argument("file", nargs="+", type=Path)
     commands.add_parser("site", help="write dist/site/, the lessons as pages in both languages")
     for name, what in (
         ("build", "write notebooks/ (EXECUTE=all runs every solution again)"),

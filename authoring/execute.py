@@ -15,6 +15,7 @@ from authoring.read import Cell
 
 SECONDS = 300  # for one cell
 WIDGET = "application/vnd.jupyter.widget-view+json"
+COLABS = "application/vnd.google.colaboratory"  # what only Colab's own page reads
 ADDRESS = re.compile(r" at 0x[0-9a-f]+>")
 
 
@@ -25,9 +26,10 @@ def digest(nb: NotebookNode, files: dict[str, str]) -> str:
 
 
 def keep_outputs(nb: NotebookNode, old: NotebookNode) -> None:
-    """Copy the outputs of an earlier run of the same code."""
+    """Copy the outputs of an earlier run of the same code, whatever program saved them since."""
     for cell, before in zip(_code(nb), _code(old), strict=True):
-        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+        cell.outputs = before.outputs
+    tidy(nb)
 
 
 def execute(nb: NotebookNode, root: Path, source: Path, cells: dict[str, Cell]) -> None:
@@ -48,6 +50,11 @@ def execute(nb: NotebookNode, root: Path, source: Path, cells: dict[str, Cell]) 
             client.execute(env=kernel_environment())
         except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
             raise _failure(nb, source, cells, error) from None
+    tidy(nb)
+
+
+def tidy(nb: NotebookNode) -> None:
+    """Leave of a run what every program shows and every machine gives; count cells from 1."""
     for count, cell in enumerate(_code(nb), 1):
         cell.execution_count = count
         cell.metadata.pop("execution", None)
@@ -78,6 +85,10 @@ def _clean(out: NotebookNode) -> NotebookNode | None:
     data = out.get("data", {})
     if WIDGET in data:
         return None
+    for kind in [kind for kind in data if kind.startswith(COLABS)]:
+        del data[kind]
+    if data:
+        out.metadata = NotebookNode({k: v for k, v in out.metadata.items() if k in data})
     if "text/plain" in data:
         data["text/plain"] = ADDRESS.sub(">", data["text/plain"])
     return out
