@@ -8,7 +8,7 @@ import pytest
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
-from authoring.build import FOLDERS, files_of, load, notebooks
+from authoring.build import FOLDERS, files_of, load, notebook, notebooks
 from authoring.course import LANGUAGES, read_course
 from authoring.execute import digest, kernel_environment
 
@@ -110,11 +110,24 @@ def test_it_runs_from_top_to_bottom(lesson, language, kind, tmp_path):
         nb.cells.insert(0, new_code_cell(ALONE))
     else:
         (tmp_path / "utils").symlink_to(ROOT / "utils")
+    run(nb, tmp_path)
+
+
+@pytest.mark.parametrize("lesson", [p for p in LESSONS if p.values[0].device == "cpu"])
+def test_the_single_file_of_a_lesson_for_the_cpu_runs_alone(lesson, tmp_path):
+    """As those above that hold their files; tests/colab runs both languages of every lesson."""
+    nb = notebook(COURSE, lesson, load(ROOT, lesson), "en", "learner", alone=True)
+    nb.cells.insert(0, new_code_cell(ALONE))
+    run(nb, tmp_path)
+
+
+def run(nb, folder: Path) -> None:
+    """Run a notebook in a folder, within the time that a notebook may take."""
     client = NotebookClient(
         nb,
         timeout=SECONDS,
         kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
+        resources={"metadata": {"path": str(folder)}},
         extra_arguments=["--log-level=40"],
     )
     start = time.monotonic()

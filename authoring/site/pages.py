@@ -50,7 +50,9 @@ def page(course: Course, lesson: Lesson, language: str) -> NotebookNode:
     stubs = {_grade_id(cell): cell for cell in learner.cells if _is_solution(cell)}
     cells = []
     for cell in nb.cells:
-        if _is_solution(cell):
+        if _is_solution(cell) and cell.cell_type == "markdown":
+            cells.append(_folded_text(cell, language))
+        elif _is_solution(cell):
             cells += [_stub(stubs[_grade_id(cell)]), _folded(cell, language)]
         elif cell.id == "notice":
             cell.source = _notice(course, lesson, language)
@@ -72,7 +74,7 @@ def _read(path: Path) -> NotebookNode:
 
 
 def _is_solution(cell: NotebookNode) -> bool:
-    return cell.metadata.get("nbgrader", {}).get("solution", False) and cell.cell_type == "code"
+    return cell.metadata.get("nbgrader", {}).get("solution", False)
 
 
 def _grade_id(cell: NotebookNode) -> str:
@@ -93,6 +95,12 @@ def _folded(cell: NotebookNode, language: str) -> NotebookNode:
         outputs=cell.outputs,
         metadata={"tags": ["hide-input"], "mystnb": prompts},
     )
+
+
+def _folded_text(cell: NotebookNode, language: str) -> NotebookNode:
+    summary = f"<summary>{SOLUTION[language]['answer']}</summary>"
+    text = f"<details>{summary}\n\n{cell.source}\n\n</details>"
+    return v4.new_markdown_cell(text, id=cell.id)
 
 
 def _only_outputs(cell: NotebookNode) -> list[NotebookNode]:

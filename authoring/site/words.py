@@ -16,8 +16,8 @@ MAP = {
     },
 }
 SOLUTION = {
-    "en": {"show": "Show a solution", "hide": "Hide the solution"},
-    "zh": {"show": "显示一种解法", "hide": "收起解法"},
+    "en": {"show": "Show a solution", "hide": "Hide the solution", "answer": "A model answer"},
+    "zh": {"show": "显示一种解法", "hide": "收起解法", "answer": "参考答案"},
 }
 DOWNLOAD = {
     "en": {

@@ -42,6 +42,15 @@ def test_the_solution_is_folded_below_what_the_learner_finds(built, language):
     assert not cells[number - 1].metadata
 
 
+@pytest.mark.parametrize(("language", "words"), [("en", "A model answer"), ("zh", "参考答案")])
+def test_a_written_answer_is_folded_too(language, words):
+    course = read_course(ROOT)
+    (lesson,) = course.pick(("04_online_softmax",))
+    (cell,) = [c for c in page(course, lesson, language).cells if f"**{words}" in c.source]
+    assert cell.source.startswith(f"<details><summary>{words}</summary>\n\n**")
+    assert cell.source.endswith("\n\n</details>")
+
+
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_page_asks_no_other_host_and_leaves_the_set_up_to_the_notebook(built, number):
     texts = [cell.source for cell in cells_of(built, number)]
