@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
 
             build_site(root, _say(root))
         else:
-            languages = (options.language,) if options.language else LANGUAGES
+            languages = (options.language,) if options.language else ()
             step = build if options.command == "build" else build_colab
             step(root, Plan(tuple(options.lesson), languages, _run(options)), _say(root))
     except SourceError as error:
@@ -65,7 +65,7 @@ def _slides(root: Path, options: argparse.Namespace) -> None:
     from authoring.slides import build_slides  # needs the extra `slides`
     from authoring.slides_pdf import print_decks
 
-    languages = (options.language,) if options.language else LANGUAGES
+    languages = (options.language,) if options.language else ()
     decks = build_slides(root, Plan(tuple(options.lesson), languages), _say(root))
     if options.pdf:
         print_decks(decks, _say(root))

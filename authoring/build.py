@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from authoring.course import LANGUAGES, Course, Lesson, read_course
+from authoring.course import Course, Lesson, read_course
 from authoring.editions import EDITIONS, assemble, check_syntax, edition
 from authoring.embed import add_setup, closure, fill
 from authoring.execute import digest, execute, keep_outputs
@@ -25,17 +25,19 @@ class Plan:
     """What to build: run is "changed", "all" or "none" (solutions to execute)."""
 
     slugs: tuple[str, ...] = ()
-    languages: tuple[str, ...] = LANGUAGES
+    languages: tuple[str, ...] = ()  # all of the course's
     run: str = "changed"
 
 
 def build(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None:
     """Write the notebooks of a plan; raise an ExceptionGroup of SourceErrors, and write none."""
     course, ready = prepare(root, plan)
+    for note in course.notes:
+        report(f"note      {note}")
     planned = [
         (lesson, cells, path, nb)
         for lesson, cells in ready
-        for path, nb in notebooks(course, lesson, cells, plan.languages)
+        for path, nb in notebooks(course, lesson, cells, plan.languages or course.languages)
     ]  # all of them first: a fault in the last lesson shows before the first one is executed
     texts = {}
     for lesson, cells, path, nb in planned:
@@ -43,6 +45,7 @@ def build(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None
             _add_outputs(course, lesson, cells, path, nb, plan.run, report)
         texts[path] = canonical(nb)
     write_all(texts, report)
+    remove_others(course, report)
 
 
 def build_colab(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None:
@@ -50,7 +53,7 @@ def build_colab(root: Path, plan: Plan, report: Callable[[str], None] = print) -
     course, ready = prepare(root, plan)
     texts = {}
     for lesson, cells in ready:
-        for language in plan.languages:
+        for language in plan.languages or course.languages:
             nb = notebook(course, lesson, cells, language, "learner", alone=True)
             texts[root / "dist" / "colab" / language / f"{lesson.slug}.ipynb"] = canonical(nb)
     write_all(texts, report)
@@ -65,6 +68,19 @@ def notebooks(
             folder = course.root / "notebooks" / language / FOLDERS[kind]
             nb = notebook(course, lesson, cells, language, kind, alone=lesson.device != "cpu")
             yield folder / f"{lesson.slug}.ipynb", nb
+
+
+def remove_others(course: Course, report: Callable[[str], None]) -> None:
+    """Remove notebooks that an earlier build made of lessons or languages no longer listed."""
+    slugs = {lesson.slug for lesson in course.lessons}
+    for path in sorted((course.root / "notebooks").glob("*/**/*.ipynb")):
+        language = path.relative_to(course.root / "notebooks").parts[0]
+        if path.stem in slugs and language in course.languages:
+            continue
+        old = _read_old(path)
+        if old is not None and "edition" in old.metadata.get("course", {}):  # ours
+            path.unlink()
+            report(f"removed   {path}")
 
 
 def canonical(nb: NotebookNode) -> str:

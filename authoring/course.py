@@ -1,7 +1,7 @@
 """The order of the lessons and what each needs, from lessons_src/course.toml."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from authoring.errors import SourceError
@@ -29,14 +29,25 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Course:
-    """The whole course; repository is "owner/name" on GitHub, or empty; overlay is a folder."""
+    """The whole course; repository is "owner/name" on GitHub, or empty; overlay is a folder.
+
+    notes say what a selection or an order of lessons changed.
+    """
 
     root: Path
     name: dict[str, str]
+    institution: dict[str, str]
     licence: dict[str, str]
     repository: str
+    overlay: str
+    languages: tuple[str, ...]
     lessons: tuple[Lesson, ...]
-    overlay: str = ""
+    notes: tuple[str, ...] = ()
+
+    def title(self, language: str) -> str:
+        """Return the course's name, and the institution's where one is set."""
+        parts = (self.name[language], self.institution.get(language))
+        return " · ".join(part for part in parts if part)
 
     def links(self, slugs: tuple[str, ...], language: str) -> list[str]:
         """Return links to these lessons."""
@@ -69,10 +80,15 @@ def read_course(root: Path) -> Course:
     for key in ("name", "licence", "repository"):
         if key not in data:
             raise SourceError(path, 1, f"the key {key!r} is missing")
+    languages = tuple(data.get("languages", LANGUAGES))
+    if not languages or set(languages) - set(LANGUAGES):
+        raise SourceError(path, 1, f"languages must be some of {LANGUAGES}, got {languages}")
     lessons = tuple(_lesson(root, entry) for entry in data.get("lesson", []))
-    _check_order(root, lessons)
-    overlay = data.get("overlay", "")
-    return Course(root, data["name"], data["licence"], data["repository"], lessons, overlay)
+    lessons, notes = _resolve_needs(root, lessons)
+    names = (data["name"], data.get("institution", {}), data["licence"])
+    return Course(
+        root, *names, data["repository"], data.get("overlay", ""), languages, lessons, notes
+    )
 
 
 def _lesson(root: Path, entry: dict) -> Lesson:
@@ -88,15 +104,23 @@ def _lesson(root: Path, entry: dict) -> Lesson:
     return Lesson(**{**entry, "needs": tuple(entry["needs"])}, source=source)
 
 
-def _check_order(root: Path, lessons: tuple[Lesson, ...]) -> None:
-    before = set()
-    for lesson in lessons:
-        if lesson.slug in before:
+def _resolve_needs(root: Path, lessons: tuple[Lesson, ...]) -> tuple[tuple, tuple]:
+    """Return the lessons without the needs that are not taught here, and notes on what changed."""
+    places = {lesson.slug: place for place, lesson in enumerate(lessons)}
+    kept, notes = [], []
+    for place, lesson in enumerate(lessons):
+        if places[lesson.slug] != place:
             raise _error(root, lesson.slug, f"lesson {lesson.slug!r} is listed twice")
         for need in lesson.needs:
-            if need not in before:
-                raise _error(root, lesson.slug, f"needs {need!r}, which is not an earlier lesson")
-        before.add(lesson.slug)
+            if need not in places and not (lesson.source.parent / f"{need}.py").is_file():
+                raise _error(root, lesson.slug, f"needs {need!r}, and there is no such lesson")
+            if need not in places:
+                notes.append(f"{lesson.slug} builds on {need}, which is not listed: left out")
+            elif places[need] >= place:
+                notes.append(f"{lesson.slug} builds on {need}, which comes later here: left out")
+        needs = tuple(x for x in lesson.needs if places.get(x, place) < place)
+        kept.append(replace(lesson, needs=needs))
+    return tuple(kept), tuple(notes)
 
 
 def _error(root: Path, slug: str, reason: str) -> SourceError:

@@ -118,7 +118,7 @@ def notice(
     """Return the Markdown above the set-up cell; folder is "" when it holds no files."""
     paragraphs = [facts(course, lesson, language, alone=variant is not None), RUN_FIRST[language]]
     if folder:
-        name, licence = course.name[language], course.licence[language]
+        name, licence = course.title(language), course.licence[language]
         says = WRITES if variant is None else HAND_IN
         paragraphs.append(says[language].format(folder, name, licence))
     if folder and variant is None and (link := colab_link(course, lesson, language)):

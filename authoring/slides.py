@@ -63,7 +63,9 @@ def build_slides(root: Path, plan: Plan, report: Callable[[str], None] = print) 
     course, ready = prepare(root, plan)
     folder, texts, decks = root / "dist" / "slides", {}, []
     for lesson, cells in ready:
-        sections = {lang: split(course, lesson, cells, lang) for lang in plan.languages}
+        sections = {
+            lang: split(course, lesson, cells, lang) for lang in plan.languages or course.languages
+        }
         for error in (e for parts in sections.values() for s in parts for e in faults(s, cells)):
             raise error
         first = next(iter(sections.values()))
@@ -81,7 +83,7 @@ def build_slides(root: Path, plan: Plan, report: Callable[[str], None] = print) 
 
 def split(course: Course, lesson: Lesson, cells: list[Cell], language: str) -> list[Section]:
     """Return the title and the slides of one language, each with what follows it."""
-    title = f"# {lesson.slug[:2]} · {lesson.title[language]}\n\n{course.name[language]}"
+    title = f"# {lesson.slug[:2]} · {lesson.title[language]}\n\n{course.title(language)}"
     sections = [Section(f"{title}\n\n{course.licence[language]}", cells[0])]
     shows: list[str] = []
     for node, cell in zip(assemble(lesson, cells).cells, cells, strict=True):

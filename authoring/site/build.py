@@ -9,7 +9,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from authoring.build import Plan, build_colab
-from authoring.course import LANGUAGES, read_course
+from authoring.course import Course, read_course
 from authoring.errors import SourceError
 from authoring.site.door import front_door
 from authoring.site.licences import gather
@@ -26,12 +26,12 @@ def build_site(root: Path, report: Callable[[str], None] = print) -> None:
     for folder in (work, site):
         shutil.rmtree(folder, ignore_errors=True)
     site.mkdir(parents=True)
-    for language in LANGUAGES:
+    for language in course.languages:
         lay_out(course, language, work / language)
         single = root / "dist" / "colab" / language
         shutil.copytree(single, work / "extra" / language / "notebooks")
-    _run_sphinx(root, work)
-    for language in LANGUAGES:
+    _run_sphinx(course, work)
+    for language in course.languages:
         shutil.move(work / "html" / language, site / language)
     _add_mathjax(site / "mathjax")
     gather(root, site / "licenses")
@@ -40,9 +40,9 @@ def build_site(root: Path, report: Callable[[str], None] = print) -> None:
     report(f"written   {site}: open index.html, or put the folder on any web server")
 
 
-def _run_sphinx(root: Path, work: Path) -> None:
+def _run_sphinx(course: Course, work: Path) -> None:
     """Build the languages side by side; what Sphinx warns of stops the build."""
-    runs = {language: _sphinx(root, work, language) for language in LANGUAGES}
+    runs = {language: _sphinx(course.root, work, language) for language in course.languages}
     said = {language: run.communicate()[0] for language, run in runs.items()}
     for language, run in runs.items():
         if run.returncode:

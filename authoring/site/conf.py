@@ -11,8 +11,9 @@ from authoring.site.words import FOOTER, SWITCH
 _language = os.environ["COURSE_LANGUAGE"]
 _course = read_course(Path(os.environ["COURSE_ROOT"]))
 _other, _tag, _label = SWITCH[_language]
+_other = _other if _other in _course.languages else ""  # a site of one language has no switch
 
-project = _course.name[_language]
+project = _course.title(_language)
 language = {"en": "en", "zh": "zh_CN"}[_language]
 extensions = ["myst_nb", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["dollarmath"]

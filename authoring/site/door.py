@@ -2,7 +2,7 @@
 
 from html import escape
 
-from authoring.course import LANGUAGES, Course
+from authoring.course import Course
 from authoring.site.words import SWITCH
 
 STYLE = """
@@ -17,10 +17,12 @@ def front_door(course: Course) -> str:
     """Return the page at the top of the site: the course's name in each language, as a link."""
     tags = {other: (tag, label) for other, tag, label in SWITCH.values()}
     links = [
-        f'<li lang="{tags[x][0]}"><a href="{x}/index.html">{tags[x][1]} · {escape(course.name[x])}</a></li>'
-        for x in LANGUAGES
+        f'<li lang="{tags[x][0]}"><a href="{x}/index.html">{tags[x][1]} · {escape(course.title(x))}</a></li>'
+        for x in course.languages
     ]
-    return plain_page(course.name["en"], "icon.svg", "<ul>\n" + "\n".join(links) + "\n</ul>")
+    return plain_page(
+        course.title(course.languages[0]), "icon.svg", "<ul>\n" + "\n".join(links) + "\n</ul>"
+    )
 
 
 def plain_page(title: str, icon: str, body: str) -> str:

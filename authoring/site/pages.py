@@ -31,7 +31,14 @@ def landing(course: Course, language: str) -> str:
     rows = [_row(course, lesson, language) for lesson in course.lessons]
     table = "\n".join([words["head"], "|---|---|---|---|", *rows])
     tree = "\n".join(["```{toctree}", ":hidden:", *(x.slug for x in course.lessons), "```"])
-    parts = [f"# {course.name[language]}", about, f"## {words['title']}", table, words["how"], tree]
+    parts = [
+        f"# {course.title(language)}",
+        about,
+        f"## {words['title']}",
+        table,
+        words["how"],
+        tree,
+    ]
     return "\n\n".join(parts) + "\n"
 
 

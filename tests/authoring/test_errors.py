@@ -165,7 +165,7 @@ def test_a_broken_lesson_stops_with_file_line_and_reason(workshop, text, line, r
 COURSE_CASES = [
     ('"cpu"', '"tpu"', 7, "device 'tpu' is none of"),
     ("01_sums", "02_sums", 9, "02_sums.py does not exist"),
-    ("needs = []", 'needs = ["05_late"]', 9, "needs '05_late', which is not an earlier"),
+    ("needs = []", 'needs = ["05_late"]', 9, "needs '05_late', and there is no such lesson"),
     ('minutes = "5"', 'seconds = "5"', 9, "missing or unknown key: minutes, seconds"),
     ("title.zh", "title.fr", 9, "needs a title in en and zh"),
     ('repository = "owner/course"', "", 1, "the key 'repository' is missing"),
