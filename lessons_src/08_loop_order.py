@@ -1093,6 +1093,52 @@ check.judge(answers)
 
 # %% [markdown] tags=["en"]
 r"""
+**6 · Derive the closed form** (8 minutes). Exercise 2 asked for a number; now write down why it is right. For v1 order without a mask: say for $Q$, for $K$ and $V$, for the states, for $O$ and $L$ how often each row is read and written, and why a ragged tile changes nothing. Add up. Then let $N = N_q = N_k$ be large and $d_v = d$: which terms stay, and at which $B_c / B_r$ do they equal the $2e\,d\,N^2 / B_r$ of v2 order? No program reads this answer: compare it with the one in the solution edition, or let somebody mark it.
+"""
+
+# %% [markdown] tags=["zh"] en="236f084c"
+r"""
+**6 · 推导公式**（8 分钟）。练习 2 只要一个数，现在写出它为什么对。对没有掩码的 v1 顺序：$Q$、$K$ 和 $V$、状态、$O$ 和 $L$，各自的每一行读几次、写几次？为什么有尾块也一样？然后相加。再设 $N = N_q = N_k$ 很大，$d_v = d$：哪些项留下来？$B_c / B_r$ 等于多少时，它们等于 v2 顺序的 $2e\,d\,N^2 / B_r$？没有程序来读这个答案：请与答案版对照，或者请人评分。
+"""
+
+# %% [markdown] tags=["en"] written="closed_form" points=4
+r"""
+**A model answer.**
+
+- *$K$ and $V$.* The outer loop takes each key tile once. All key tiles together have $N_k$ rows, ragged or not: $e\,(d + d_v)\,N_k$.
+- *$Q$.* Each of the $T_c$ turns of the outer loop reads every query tile once, together $N_q$ rows: $e\,d\,N_q\,T_c$.
+- *States.* A row has $d_v + 2$ numbers. It is written at the start, read and written in every turn, and read in the last loop: $s\,N_q\,(d_v + 2)\,(2 T_c + 2)$.
+- *$O$ and $L$.* Written once, in the last loop: $e\,d_v\,N_q + s\,N_q$.
+- *Large $N$.* Only the terms with $T_c \approx N / B_c$ grow like $N^2$: those of $Q$ and of the states. Beside a large $d$ the 2 in $d + 2$ is little, and $(e + 2s)\,d\,N^2 / B_c$ stays. It equals $2e\,d\,N^2 / B_r$ when $B_c / B_r = (e + 2s) / (2e)$.
+
+| Points | What the answer shows |
+|---|---|
+| 4 | Reads and writes of every array with the reason, the sum, the terms that stay, and the threshold. |
+| 3 | The sum is complete and each count has its reason; the large $N$ or the ragged tiles are missing. |
+| 1 | Formulas without the counts behind them, or states that are moved once only. |
+| 0 | The formula of the lesson copied, or nothing. |
+"""
+
+# %% [markdown] tags=["zh"] written="closed_form" points=4 en="0d4008fd"
+r"""
+**参考答案**：
+
+- *$K$ 和 $V$*：外层循环对每个 key tile 各取一次。所有 key tile 合起来有 $N_k$ 行，有没有尾块都一样：$e\,(d + d_v)\,N_k$。
+- *$Q$*：外层循环的 $T_c$ 轮里，每一轮把每个 query tile 各读一次，合起来 $N_q$ 行：$e\,d\,N_q\,T_c$。
+- *状态*：一行有 $d_v + 2$ 个数。开始时写一次，每一轮读一次、写一次，最后一个循环里再读一次：$s\,N_q\,(d_v + 2)\,(2 T_c + 2)$。
+- *$O$ 和 $L$*：只在最后一个循环里写一次：$e\,d_v\,N_q + s\,N_q$。
+- *$N$ 很大*：只有带 $T_c \approx N / B_c$ 的项像 $N^2$ 那样增长，即 $Q$ 和状态的项。$d$ 很大时，$d + 2$ 里的 2 微不足道，留下 $(e + 2s)\,d\,N^2 / B_c$。它等于 $2e\,d\,N^2 / B_r$，当且仅当 $B_c / B_r = (e + 2s) / (2e)$。
+
+| 分数 | 答案里有什么 |
+|---|---|
+| 4 | 每个张量的读写次数及理由、总和、留下的项和门槛都有。 |
+| 3 | 总和完整，每个次数都有理由；缺 $N$ 很大的情形，或没有谈尾块。 |
+| 1 | 只有公式，没有背后的次数；或者状态只算移动一次。 |
+| 0 | 照抄本课的公式，或者没有作答。 |
+"""
+
+# %% [markdown] tags=["en"]
+r"""
 ## Where this stops
 
 - The published gains of FlashAttention-2 also come from fewer operations outside the matrix products and from a better division of work between blocks and warps. This lesson showed neither.
