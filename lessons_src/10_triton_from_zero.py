@@ -875,14 +875,14 @@ for row in resources:
 
 # %% [markdown] tags=["en"]
 r"""
-On the H200 every stage from the second on takes one more tile of K, 64 · 64 numbers of 2 bytes: find it in the column. Twice the warps share the same tiles, so a thread needs fewer registers. And the fastest row has neither the most stages nor the most warps.
+On the H200 every stage after the second takes one more tile of K, 64 · 64 numbers of 2 bytes: find it in the column. Twice the warps share the same tiles, so a thread needs fewer registers. And the fastest row has neither the most stages nor the most warps.
 
 How many such programs can one SM hold at a time? Three limits, and the smallest counts: registers, shared memory, threads. (Hardware hands registers out in small portions, so the true number may be a little lower.)
 """
 
-# %% [markdown] tags=["zh"] en="0e80f0e9"
+# %% [markdown] tags=["zh"] en="68d47cb8"
 r"""
-在 H200 上，从第二个 stage 起，每多一个，就多占一个 K 的 tile，即 64 · 64 个两字节的数：请在那一列里找出来。warp 加倍，分摊的还是同样的 tile，所以每个线程用的寄存器变少。而最快的那一行，stage 和 warp 都不是最多的。
+在 H200 上，从第三个 stage 起，每多一个，就多占一个 K 的 tile，即 64 · 64 个两字节的数：请在那一列里找出来。warp 加倍，分摊的还是同样的 tile，所以每个线程用的寄存器变少。而最快的那一行，stage 和 warp 都不是最多的。
 
 一个 SM 同时放得下几个这样的程序？有三个上限，取最小的：寄存器、共享内存、线程数。（硬件按小份分配寄存器，所以实际数目可能略少。）
 """
