@@ -2,7 +2,8 @@
 
 A slide cell starts a section that goes on to the next one. On the slide, a line `{output}`,
 `{output 2}`, … stands for what the section's code cells print, and `{picture}` or
-`{picture step=3}` for the picture of its cell with `show`. The section's prose is the speaker's.
+`{picture step=3}` for the picture of its cell with `show`. The section's prose is the speaker's;
+a slide without any, an answer before its explanation, has the prose of the next one.
 """
 
 import ast
@@ -12,6 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -27,7 +29,7 @@ from authoring.read import Cell
 from authoring.slides_pictures import draw_all, file_name
 
 WORDS, CHARACTERS = 60, 110  # on one slide: English words, Chinese characters
-COLUMNS = 61  # of the large type for outputs; wider ones get smaller type
+TYPES = {61: "", 73: " wide"}  # columns that an output may have at most → its type
 PLACE = re.compile(r"^\{(output|picture)\b(.*)\}$", re.MULTILINE)
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LIBRARY = {  # in dist/slides/lib: package, its folder, what is taken
@@ -99,6 +101,8 @@ def split(course: Course, lesson: Lesson, cells: list[Cell], language: str) -> l
             shows.append(node.id)
             _next_picture(sections, shows)
     _next_picture(sections, shows)
+    for section, following in reversed(list(pairwise(sections))):
+        section.notes = section.notes or following.notes
     return sections
 
 
@@ -122,7 +126,8 @@ def faults(section: Section, cells: list[Cell]) -> Iterator[Exception]:
         yield section.cell.error(f"more than {WORDS} words on a slide")
     if len(re.findall(f"[{HAN}]", words)) > CHARACTERS:
         yield section.cell.error(f"more than {CHARACTERS} Chinese characters on a slide")
-    known = {line.strip() for cell in cells for line in cell.text.split("\n")} | {"...", ""}
+    code = "\n".join(cell.text for cell in cells if cell.kind == "code")
+    known = {line.strip() for line in code.split("\n")} | {"...", ""}
     known |= {line.split("  #")[0] for line in known}
     for line in "\n".join(FENCE.findall(section.text)).split("\n"):
         if line.strip() not in known:
@@ -195,8 +200,9 @@ def _filled(lesson: Lesson, section: Section, outputs: dict[str, list]) -> str:
         n = int(match[2] or 1)
         if n > len(texts):
             raise section.cell.error(f"{{output {n}}}, but the cells after it print {len(texts)}")
-        wide = " wide" if max(map(len, texts[n - 1].split("\n"))) > COLUMNS else ""
-        return f'<pre class="output{wide}">{html.escape(texts[n - 1])}</pre>'
+        columns = max(map(len, texts[n - 1].split("\n")))
+        kind = next((kind for most, kind in TYPES.items() if columns <= most), " widest")
+        return f'<pre class="output{kind}">{html.escape(texts[n - 1])}</pre>'
 
     return PLACE.sub(fill, section.text)
 
@@ -215,9 +221,9 @@ def _alt(outputs: list[NotebookNode]) -> str:
 def _arguments(cell: Cell, text: str) -> dict:
     """Return {"step": 3} for " step=3"."""
     try:
-        call = ast.parse(f"f({text})", mode="eval").body
-        return {k.arg: ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError):
+        call = ast.parse(f"dict({text})", mode="eval").body
+        return dict(*call.args, **{k.arg: ast.literal_eval(k.value) for k in call.keywords})
+    except (SyntaxError, TypeError, ValueError):
         raise cell.error(f"cannot read the settings of this picture: {text!r}") from None
 
 

@@ -427,14 +427,14 @@ show(walk, controls(), alt())
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## The last score of 1, 2, 3, 5
+## In a rising row m moves every time
 
 {picture}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="0774d24b"
+# %% [markdown] tags=["zh", "slide"] en="5870dd21"
 r"""
-## 1、2、3、5 的中途
+## 上升的行里，m 每次都动
 
 {picture}
 """
@@ -549,7 +549,6 @@ r"""
 - $m_0 = 0$：参照可以任选，直到各项全部下溢
 - $-\infty - (-\infty)$ 是 NaN：只要 $m = -\infty$，就改减 0
 """
-
 
 # %%
 def state_of(row, m):
@@ -1214,32 +1213,6 @@ answers = {"a": False, "b": True, "c": False, "d": False, "e": True, "f": False}
 # %% check="judge" points=2
 check.judge(answers)
 
-# %% [markdown] tags=["en", "slide"]
-r"""
-## What to take home
-
-1. $\ell$ is a sum relative to the running maximum
-2. When $m$ moves, one factor $\alpha$ rescales all old terms
-3. By induction it is right after every score
-4. Three passes become two
-5. Pieces merge at their common maximum, in any order
-
-**Not shown:** how fast it is. Only accesses were counted.
-"""
-
-# %% [markdown] tags=["zh", "slide"] en="8154230d"
-r"""
-## 带走什么
-
-1. $\ell$ 是相对于当前最大值的和
-2. $m$ 一动，一个系数 $\alpha$ 就把旧的项全部重标定
-3. 由归纳法，读完每个分数后都是对的
-4. 三遍变两遍
-5. 几段要合并，先换成共同的最大值，按什么顺序都行
-
-**没有证明**：它有多快。这里只数了访问次数。
-"""
-
 # %% [markdown] tags=["en"]
 r"""
 **6 · Write the proof** (8 minutes). The proof above reads one score at a time, `update_tile` a whole tile. Let $T_t$ be the keys of the first $t$ tiles. Prove by induction over $t$: after $t$ tiles, $m_t$ is the largest score of the keys in $T_t$, and $\ell_t = \sum_{c \in T_t} e^{x_c - m_t}$; as long as every score is masked, $m_t = -\infty$ and $\ell_t = 0$. Write the start, the step, and the case that everything is still masked. No program reads this answer: compare it with the one in the solution edition, or let somebody mark it.
@@ -1280,6 +1253,32 @@ r"""
 | 3 | 起点和递推完整；全部被掩码的情形没写，或只提了一句。 |
 | 1 | 有重标定的想法，但不是归纳：没有起点，或者递推只对一个分数、只对具体的数。 |
 | 0 | 只是把命题或公式换个说法，或者没有作答。 |
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. $\ell$ is a sum relative to the running maximum
+2. When $m$ moves, one factor $\alpha$ rescales all old terms
+3. By induction it is right after every score
+4. Three passes become two
+5. Pieces merge at their common maximum, in any order
+
+**Not shown:** how fast it is. Only accesses were counted.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8154230d"
+r"""
+## 带走什么
+
+1. $\ell$ 是相对于当前最大值的和
+2. $m$ 一动，一个系数 $\alpha$ 就把旧的项全部重标定
+3. 由归纳法，读完每个分数后都是对的
+4. 三遍变两遍
+5. 几段要合并，先换成共同的最大值，按什么顺序都行
+
+**没有证明**：它有多快。这里只数了访问次数。
 """
 
 # %% [markdown] tags=["en"]

@@ -108,7 +108,7 @@ r"""
 {output}
 
 - 每一半的权重之和是 1，合起来是 2
-- 谁也不知道 B 的 key 重了 $e^5$ 倍
+- 谁也不知道，B 的 key 权重是 A 的 $e^5$ 倍
 
 **A 和 B 当初应该留下什么？**
 """
@@ -244,7 +244,6 @@ return m, l_a * np.exp(m_a - m) + l_b * np.exp(m_b - m)
 
 **没有任何系数超过 1**：合并从不把任何一项变大。
 """
-
 
 # %%
 def plus(a, b):
@@ -1120,32 +1119,6 @@ answers = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False}
 # %% check="judge" points=2
 check.judge(answers)
 
-# %% [markdown] tags=["en", "slide"]
-r"""
-## What to take home
-
-1. $(m, \ell)$ is a floating-point number: exponent and mantissa
-2. Merging is addition, and no factor exceeds 1
-3. So any order agrees, up to rounding
-4. The empty state is $(-\infty, 0, 0)$
-5. Finished blocks travel as $(O, L)$
-
-**Not shown:** which form is fastest.
-"""
-
-# %% [markdown] tags=["zh", "slide"] en="80cab292"
-r"""
-## 带走什么
-
-1. $(m, \ell)$ 是一个浮点数：指数和尾数
-2. 合并就是加法，没有系数超过 1
-3. 所以什么顺序都一致，只差舍入
-4. 空状态是 $(-\infty, 0, 0)$
-5. 算完的块以 $(O, L)$ 传送
-
-**没有证明**：哪种形式最快。
-"""
-
 # %% [markdown] tags=["en"]
 r"""
 **5 · Prove that the brackets do not matter** (8 minutes). The proof above went through the value of a state. Prove it once more from the formulas alone: for three states $a$, $b$, $c$ with finite $m$, show that $(a \oplus b) \oplus c$ and $a \oplus (b \oplus c)$ have the same $m$ and the same $\ell$. Then say why this holds for $\tilde O$ too, and what changes when one of the three is the empty state $(-\infty, 0, 0)$. No program reads this answer: compare it with the one in the solution edition, or let somebody mark it.
@@ -1188,6 +1161,32 @@ r"""
 | 3 | 与 4 分相同，但空状态没写或写错了。 |
 | 1 | 写出了两边，但没有证明相等；或者只用几个数试了试。 |
 | 0 | 只说“加法满足结合律”而没有系数，或者没有作答。 |
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. $(m, \ell)$ is a floating-point number: exponent and mantissa
+2. Merging is addition, and no factor exceeds 1
+3. So any order agrees, up to rounding
+4. The empty state is $(-\infty, 0, 0)$
+5. Finished blocks travel as $(O, L)$
+
+**Not shown:** which form is fastest.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="80cab292"
+r"""
+## 带走什么
+
+1. $(m, \ell)$ 是一个浮点数：指数和尾数
+2. 合并就是加法，没有系数超过 1
+3. 所以什么顺序都一致，只差舍入
+4. 空状态是 $(-\infty, 0, 0)$
+5. 算完的块以 $(O, L)$ 传送
+
+**没有证明**：哪种形式最快。
 """
 
 # %% [markdown] tags=["en"]

@@ -44,6 +44,34 @@ from utils.device import describe, triton_mode
 machine = describe()
 print(machine)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Linear in what?
+
+“FlashAttention makes attention linear in $N$.” **What** is linear?
+
+- **stored**: elements that need a place in slow memory
+- **arithmetic**: scores that are computed
+- **traffic**: bytes that move
+- **on chip**: bytes held there
+
+**Predict:** $N$ doubles. Eight factors, naive and flash: write them down.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="4f6f5d17"
+r"""
+## 什么是线性的？
+
+“FlashAttention 让注意力变成 $N$ 的线性函数。”**什么**是线性的？
+
+- **存的**：要在慢速内存里占地方的元素
+- **算的**：要计算的分数
+- **搬的**：访存量，以字节计
+- **片上**：片上放着的字节
+
+**先猜后算**：$N$ 加倍。朴素和 flash 各四个系数，一共八个，写下来。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Linear in what?
@@ -90,6 +118,26 @@ def quantities(attend, n, kept):
     return stored, sum(placed), memory.traffic, memory.peak
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Linear in one column
+
+{output}
+
+- Stored: linear. On chip: constant
+- Scores and traffic: still quadratic; traffic is **smaller**
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="15fd1592"
+r"""
+## 只有一列是线性的
+
+{output}
+
+- 存的：线性。片上：常数
+- 分数和访存量：仍是平方级；访存量只是**更小**
+"""
+
 # %%
 print("factor when N doubles    stored   scores  traffic  on chip   traffic at N = 1024")
 for attend, kept in [(materialised_attention, "OLSP"), (tiled_attention, "OL")]:
@@ -124,6 +172,28 @@ for causal in (False, True):
     print(f"causal {causal!s:5}  K and V: {small:,} bytes, {large / small:.2f} × at 2N")
 print("2 bytes × 2 N² d / B_r:  ", f"{2 * 2 * 8192**2 * d // 64:,}")
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two rulers
+
+$$\frac{N^2}{N d} = \frac{N}{d} \qquad\qquad \frac{N^2}{4 N d} = \frac{N}{4 d}$$
+
+$S$ against one tensor, and against all four.
+
+**Predict:** $N = 10$, $d = 8$: is $S$ larger than $Q$? Than all four? And at $N = 100{,}000$, $d = 128$?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d2feab9e"
+r"""
+## 两把尺子
+
+$$\frac{N^2}{N d} = \frac{N}{d} \qquad\qquad \frac{N^2}{4 N d} = \frac{N}{4 d}$$
+
+$S$ 与一个张量比，与四个张量一起比。
+
+**先猜后算**：$N = 10$，$d = 8$：$S$ 比 $Q$ 大吗？比四个加起来大吗？$N = 100{,}000$，$d = 128$ 呢？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Two rulers
@@ -151,6 +221,26 @@ r"""
 # %% [markdown] tags=["zh"] en="3fa25759"
 r"""
 **先猜后算**：$N = 10$，$d = 8$：$S$ 比 $Q$ 大还是小？比四个加在一起呢？再看 $N = 100{,}000$，$d = 128$：大十倍、一百倍，还是一千倍？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Name the ruler
+
+{output}
+
+- At $N = 10$ nobody would see a problem
+- A ratio of elements is no ratio of times
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="087f8a4b"
+r"""
+## 说清是哪把尺子
+
+{output}
+
+- $N = 10$ 时谁也看不出问题
+- 元素之比不是时间之比
 """
 
 # %%
@@ -251,6 +341,20 @@ def layer_bytes(n_q, n_k, d, heads, batch, itemsize):
 # %% check="layer_bytes" points=2
 check.layer_bytes(layer_bytes)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## One layer, 32 heads, 2 bytes
+
+**Predict:** how large is $S$ of one layer for 8,192 tokens? For 131,072?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="f2f12988"
+r"""
+## 一层，32 个头，每个元素 2 字节
+
+**先猜后算**：8,192 个 token，一层的 $S$ 有多大？131,072 个呢？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 A model with 32 heads, one sequence, two bytes an element. **Predict before you run on:** 8,192 tokens, and then 131,072 tokens, both for one layer only.
@@ -259,6 +363,20 @@ A model with 32 heads, one sequence, two bytes an element. **Predict before you 
 # %% [markdown] tags=["zh"] en="767b06c0"
 r"""
 一个有 32 个头的模型，一个序列，每个元素两字节。**先猜后算**：8,192 个 token 要多少？131,072 个 token 呢？都只算一层。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## 16 times the tokens, 256 times the bytes
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="4ae21f20"
+r"""
+## token 多 16 倍，字节多 256 倍
+
+{output}
 """
 
 # %%
@@ -292,6 +410,24 @@ def naive(q, k, v):
     return p @ v
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A trap in the measuring
+
+The peak is measured for 2048 tokens, then for 512.
+
+**Predict:** by which factor should the second be smaller?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="9453cb1e"
+r"""
+## 测量中的陷阱
+
+先测 2048 个 token 的峰值，再测 512 个。
+
+**先猜后算**：第二个峰值应该小多少倍？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 **Predict before you run on.** First 2048 tokens are measured, then 512. By which factor should the second peak be smaller?
@@ -300,6 +436,24 @@ r"""
 # %% [markdown] tags=["zh"] en="87eaa4bf"
 r"""
 **先猜后算**：先测 2048 个 token，再测 512 个。第二个峰值应当小多少倍？
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The counter keeps its highest point
+
+{output}
+
+Start it afresh for each call, **after** $Q$, $K$, $V$ exist.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="e285b4bf"
+r"""
+## 计数器记着最高点
+
+{output}
+
+每次调用都要重新开始，而且要在 $Q$、$K$、$V$ 已经存在**之后**。
 """
 
 # %%
@@ -346,6 +500,28 @@ r"""
 **先猜后算**：把 `naive` 的四行过一遍：同一时刻最多有几个 $N \times N$ 的数组？
 """
 
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Slope 2, and slope below 1
+
+$$\ln(\text{peak}) = \ln c + p \ln N$$
+
+{output 3}
+
+The constant depends on who wrote it; the power does not.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7a3fa63f"
+r"""
+## 斜率 2，以及小于 1 的斜率
+
+$$\ln(\text{peak}) = \ln c + p \ln N$$
+
+{output 3}
+
+常数取决于程序怎么写，幂次则不然。
+"""
 
 # %%
 def tiled(q, k, v):
@@ -401,6 +577,30 @@ for attend, values in peaks.items():
     print(f"{attend.__name__:6}  slope {growth(chosen, [values[u] for u in upper]):.2f}")
 rest = [peaks[tiled][u] - 8 * n * d for u, n in zip(upper, chosen, strict=True)]
 print(f"tiled without O: slope {growth(chosen, rest):.2f}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Which ruler does “linear” use?
+
+| what | naive | FlashAttention |
+|---|---|---|
+| extra, beyond inputs and output | $cN^2$ | $N$, for $L$ |
+| on chip | grows with $N$ | constant |
+| traffic | $\propto N^2$ | $\propto N^2$, smaller |
+| arithmetic | $4N^2d$ | $4N^2d$ |
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d87220ff"
+r"""
+## “线性”用的是哪把尺子？
+
+| 什么 | 朴素 | FlashAttention |
+|---|---|---|
+| 输入输出之外多占的 | $cN^2$ | $N$，用于 $L$ |
+| 片上 | 随 $N$ 增长 | 常数 |
+| 访存量 | $\propto N^2$ | $\propto N^2$，更小 |
+| 计算量 | $4N^2d$ | $4N^2d$ |
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -495,6 +695,24 @@ r"""
 单位是字节。在 $O$ 之外，kernel 每行占 4 字节，那就是 float32 的 $L$，再没有别的。在记录下来的那次测量里，朴素注意力为每个分数占 10 字节，是 $S$ 所需的五倍：分数本身两字节，softmax 还要一份 float32 的副本和一份 float32 的结果。换一种数据类型、框架或程序，常数就不同。再看幂次：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The same on a GPU
+
+{output}
+
+Beyond $O$ the kernel takes 4 bytes a row: $L$ in float32, nothing else.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2e307b7b"
+r"""
+## 在 GPU 上也一样
+
+{output}
+
+在 $O$ 之外，kernel 每行只占 4 字节：float32 的 $L$，别无其他。
+"""
+
 # %%
 lines = {}
 for name in ("naive", "this course"):
@@ -505,6 +723,20 @@ print(f"naive at N = {2 * last:,} would take {4 * lines['naive'][last] / 1e9:,.0
 end = max(lines["this course"])
 times = lines["naive"][last] * (end / last) ** 2 / lines["this course"][end]
 print(f"and at N = {end:,} {times:,.0f} times the memory of the kernel")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Bytes over N: find the ruler
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2c50ceb8"
+r"""
+## 字节数随 N 的变化：找到那把尺子
+
+{picture}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -530,6 +762,24 @@ from utils.draw.show import show
 
 show(lambda **chosen: draw(MemoryScaling(**chosen), memory, card), controls(), alt())
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Why it pays
+
+Four passes over $N^2$ elements of 2 bytes: $d/2$ operations a byte.
+
+**Predict:** the memory delivers 4.8 TB/s. Does the kernel run above or below this limit?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="407604e8"
+r"""
+## 为什么值得
+
+在 $N^2$ 个 2 字节的元素上走四遍：每字节 $d/2$ 次运算。
+
+**先猜后算**：内存带宽 4.8 TB/s。kernel 的速度在这个极限之上还是之下？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 *Picture: bytes over N, both axes logarithmic. The line of S is twice as steep as those of the ruler and of L, and crosses the ruler inside the ring, at N = d or N = 4d. Crosses: naive attention as measured, parallel to S and above it, ending where memory ran out. Dots: the kernel as measured, which lie along Q at the start values of the controls, since it allocates O and little else. Beside it the bytes at the chosen N.*
@@ -552,6 +802,20 @@ r"""
 **先猜后算**：课程的 kernel 在那块卡上的速度，比这个上限高还是低？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The kernel does not make these passes
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="fd864d15"
+r"""
+## kernel 根本不走这几遍
+
+{output}
+"""
+
 # %%
 from utils.benchmark import attention_flops
 from utils.traffic import materialised_bytes
@@ -564,6 +828,32 @@ for width in (64, 128):
     print(f"d = {width}: {rate:.0f} FLOPs a byte, at best {rate * bandwidth / 1e12:.0f} TFLOP/s")
     for name in ("naive", "this course"):
         print(f"  {name} on {recorded.CARD} at N = {n}: {speed[name, width, n, False]} TFLOP/s")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Training keeps L, not P
+
+$$P = e^{\,\mathrm{scale} \cdot Q K^{\mathsf T} - L}$$
+
+{output}
+
+More arithmetic, less memory:
+
+{output 3}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1f185554"
+r"""
+## 训练时留下 L，不留 P
+
+$$P = e^{\,\mathrm{scale} \cdot Q K^{\mathsf T} - L}$$
+
+{output}
+
+计算多一些，内存少一些：
+
+{output 3}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -633,6 +923,26 @@ for n in (1024, 8192, 131_072):
     count = elements(n, 128)
     with_p, with_l = (sum(count[name] for name in kept) for kept in ("QKVP", "QKVOL"))
     print(f"N {n:7,}: kept per head with P {with_p:14,}, with O and L {with_l:10,} elements")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. The scores of a layer (6 minutes)
+2. When $S$ equals the KV cache (8)
+3. Which ruler does this sentence use? (6)
+4. Judge six statements (4)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="03583300"
+r"""
+## 练习
+
+1. 一层的分数（6 分钟）
+2. $S$ 何时等于 KV 缓存（8）
+3. 这句话用的是哪把尺子？（6）
+4. 判断六句话的正误（4）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -838,6 +1148,30 @@ answers = {"a": False, "b": True, "c": False, "d": False, "e": False, "f": True}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. Stored, computed, moved: flash changes the power of the first alone
+2. $N/d$ against one tensor, $N/(4d)$ against four
+3. Reset the peak counter, subtract the baseline
+4. The backward pass computes $P$ again from $L$
+
+**Not shown:** the rest of the memory bill.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="76ca9b61"
+r"""
+## 带走什么
+
+1. 存的、算的、搬的：flash 只改变第一样的幂次
+2. 与一个张量比是 $N/d$，与四个比是 $N/(4d)$
+3. 峰值计数器要清零，还要减去基线
+4. 反向传播用 $L$ 重新算出 $P$
+
+**没有证明**：内存账单里的其余各项。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

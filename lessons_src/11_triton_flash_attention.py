@@ -755,14 +755,14 @@ r"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## Measured on one card: see the title
+## On an H200: above SDPA flash, below cuDNN
 
 {picture}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="8d9ba921"
+# %% [markdown] tags=["zh", "slide"] en="56f82f9c"
 r"""
-## 在一块显卡上测得：见标题
+## 在一块 H200 上：快过 SDPA flash，慢于 cuDNN
 
 {picture}
 """
