@@ -36,6 +36,26 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The other way round
+
+- Lesson 06: a query tile stays, all key tiles pass
+- Now: a key tile stays, all query tiles visit it
+
+**Predict:** 256 queries and keys, $d = 64$, tiles of 64. More bytes or fewer? Must $S$ be written?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="1bfdd24d"
+r"""
+## 反过来
+
+- 第 06 课：一个 query tile 留着，所有 key tile 走过
+- 现在：一个 key tile 留着，所有 query tile 来访
+
+**先猜后算**：256 个 query 和 key，$d = 64$，每块 64。搬的字节更多还是更少？必须写出 $S$ 吗？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## The other way round
@@ -90,6 +110,20 @@ Numbers in slow memory are counted as a GPU kernel keeps them: 2 bytes for $Q$, 
 # %% [markdown] tags=["zh"] en="84d637ee"
 r"""
 慢速内存里的数按 GPU kernel（核函数）的存法计字节：$Q$、$K$、$V$、$O$ 每个数 2 字节，状态和 $L$ 每个数 4 字节。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## No row S, but look at acc
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="7deb6292"
+r"""
+## 没有 S 这一行，但请看 acc
+
+{output}
 """
 
 # %%
@@ -178,6 +212,38 @@ def outer_q(q, k, v, b_r, b_c, memory):
 # %% check="outer_q" points=3
 check.outer_q(outer_q)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Q and O stay, K and V move
+
+```python
+for rows in memory.turns(tiles(len(Q), b_r)):
+    q_i = Q[rows]
+    state = on_chip(memory, identity(len(q_i), v.shape[1]))
+    for cols in memory.turns(tiles(len(K), b_c)):
+        k_j, v_j = K[cols], V[cols]
+        s = memory.chip("S", scale * (q_i @ k_j.T))
+        state = update(state, s, v_j)
+    O[rows], L[rows] = finish(state)
+```
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="fd18ddbd"
+r"""
+## Q 和 O 留下，K 和 V 移动
+
+```python
+for rows in memory.turns(tiles(len(Q), b_r)):
+    q_i = Q[rows]
+    state = on_chip(memory, identity(len(q_i), v.shape[1]))
+    for cols in memory.turns(tiles(len(K), b_c)):
+        k_j, v_j = K[cols], V[cols]
+        s = memory.chip("S", scale * (q_i @ k_j.T))
+        state = update(state, s, v_j)
+    O[rows], L[rows] = finish(state)
+```
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Q and O stay, K and V move
@@ -211,6 +277,20 @@ def v2_order(q, k, v, b_r, b_c, memory):
     return O.array, L.array
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A trade: v1 order left, v2 order right
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6edc6046"
+r"""
+## 一笔交换：左 v1 顺序，右 v2 顺序
+
+{output}
+"""
+
 # %%
 v2_memory = Memory(dtype="float16")
 v2_order(q, k, v, 64, 64, v2_memory)
@@ -219,6 +299,20 @@ for name in ("Q", "K", "V", "m", "l", "acc", "O", "L"):
     print(f"{name:4} {moved[0][name]:9,} {moved[1][name]:9,}")
 print(f"{'all':4} {v1_memory.traffic:9,} {v2_memory.traffic:9,}")
 print(f"v1 order moves {v1_memory.traffic / v2_memory.traffic:.2f} times as much")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two films
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="c9460b71"
+r"""
+## 两部影片
+
+{picture}
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -410,6 +504,28 @@ r"""
 $N$ 很大、$d_v = d$ 时，只有带 $N^2$ 的项要紧；而 $m$ 和 $\ell$ 两个数，比起 $\tilde O$ 的 $d$ 个数来很少：
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Which order moves fewer bytes?
+
+$$\text{v2} \approx \frac{2e\,d\,N^2}{B_r}, \qquad \text{v1} \approx \frac{(e + 2s)\,d\,N^2}{B_c}$$
+
+Inputs of $e$ bytes, a state of $s$ bytes.
+
+**Predict:** $e = 2$, $s = 4$. From which $B_c / B_r$ on does v1 order move fewer?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0c70ebbb"
+r"""
+## 哪种顺序搬的字节更少？
+
+$$\text{v2} \approx \frac{2e\,d\,N^2}{B_r}, \qquad \text{v1} \approx \frac{(e + 2s)\,d\,N^2}{B_c}$$
+
+输入每个数 $e$ 字节，状态每个数 $s$ 字节。
+
+**先猜后算**：$e = 2$，$s = 4$。$B_c / B_r$ 从多少起，v1 顺序搬得更少？
+"""
+
 # %% [markdown]
 r"""
 $$\text{v2} \approx \frac{2e\,d\,N^2}{B_r}, \qquad \text{v1} \approx \frac{(e + 2s)\,d\,N^2}{B_c}$$
@@ -473,6 +589,24 @@ def threshold(e, s):
 # %% check="threshold" points=2
 check.threshold(threshold)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## 2.5: a question of the tile's shape
+
+{output}
+
+Neither figure is a law of v1 or v2.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ef24288c"
+r"""
+## 2.5：问题在 tile 的形状
+
+{output}
+
+哪个数都不是 v1 或 v2 的规律。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 With 2-byte inputs and a 4-byte state: 2.5. So which order moves fewer bytes is a question of the tile's shape. The exact counts, $N = 16384$ ($d = 4096$ only to come close to the limit):
@@ -516,6 +650,24 @@ def room(b_r, b_c, d, e=2, s=4):
 
 
 print(room(64, 64, 64), "by the formula; peaks counted:", v1_memory.peak, v2_memory.peak)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Each order with its best tiles
+
+{output}
+
+v1 order wants wide tiles, v2 order tall ones. Here 1.7 to 1.9 times as much.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="55346b5a"
+r"""
+## 各用自己最好的 tile
+
+{output}
+
+v1 顺序要宽的 tile，v2 顺序要高的。这里是 1.7 到 1.9 倍。
+"""
 
 # %%
 SIDES = [(b_r, b_c) for b_r in range(16, 1025, 16) for b_c in range(16, 1025, 16)]
@@ -604,6 +756,26 @@ for budget in (101_376, 166_912, 232_448):
         f" {v1 / on_its_side:.2f} when v2 order lays them on their side"
     )
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## v2 order can be shared out
+
+- Every query tile is a program of its own
+- It writes rows of $O$ that nobody else writes
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ce307d8c"
+r"""
+## v2 顺序可以分给许多程序
+
+- 每个 query tile 自成一个程序
+- 它写的 $O$ 的行，别人都不写
+
+{output}
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 On FlashAttention-1's own tiles v2 order would have moved *more* than v1 order. Laid on their side, the same tiles suit v2 order. A fair comparison lets each order choose.
@@ -627,6 +799,24 @@ shuffled = np.full_like(out, np.nan)
 for rows in rng.permutation(np.array(tiles(256, 64), dtype=object)):
     shuffled[rows] = v2_order(q[rows], k, v, 64, 64, Memory(log=False))[0]
 print("same bits:", np.array_equal(shuffled, v2_order(q, k, v, 64, 64, Memory(log=False))[0]))
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## v1 order: programs share states
+
+Each program reads the state, computes, writes it back. Others come in between.
+
+**Predict:** three key tiles, steps in random order. Which results can come out?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="02f4866f"
+r"""
+## v1 顺序：程序共用状态
+
+每个程序读状态，计算，再写回去。别的程序会插进来。
+
+**先猜后算**：三个 key tile，步骤次序随机。会得到哪些结果？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -662,6 +852,28 @@ r"""
 **先猜后算**：8 个 query，12 个 key 分成三个 tile。各个程序按随机的次序走步。可能得到哪些结果？
 """
 
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A race: keys are lost
+
+Keys that reached the state, in eight runs:
+
+{output 2}
+
+That a test never saw it proves nothing. The repair: private states, merged with $\oplus$.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="71d5beb3"
+r"""
+## 竞争：key 丢了
+
+八次运行中，进了状态的 key 数：
+
+{output 2}
+
+测试没见到，什么也证明不了。补救：各有自己的状态，再用 $\oplus$ 合并。
+"""
 
 # %%
 def together(q, k, v, seed):
@@ -769,6 +981,32 @@ def split_k(q, k, v, b_c, run):
 # %% check="split_k" points=4
 check.split_k(split_k)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Three kernels part two effects
+
+| | programs | outer loop |
+|---|---|---|
+| v1 | one a head | $K$, $V$ |
+| v2_serial | one a head | $Q$ |
+| v2 | one a query tile | – |
+
+v1 : v2_serial is **order**. v2_serial : v2 is **parallelism**.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="59b4fed0"
+r"""
+## 三个 kernel，分开两种作用
+
+| | 程序 | 外层循环 |
+|---|---|---|
+| v1 | 每个头一个 | $K$、$V$ |
+| v2_serial | 每个头一个 | $Q$ |
+| v2 | 每个 query tile 一个 | – |
+
+v1 : v2_serial 是**顺序**。v2_serial : v2 是**并行**。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 This is *split-K*: what is shared out is the keys, and every program pays with a state of its own that is written, and read once more to be merged. It is used where there are few query tiles, as in decoding one token against a long cache.
@@ -820,6 +1058,24 @@ if runs:
             found = loop_order_attention(*tensors, order=order, b_r=32, b_c=32, causal=causal)
             gap = np.abs(found[0].cpu().numpy() - np.array(right)).max()
             print(f"{order:9} causal {causal!s:5} error {gap:.0e}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Predict from bytes
+
+{output}
+
+**If bytes were all:** how long would v1 and v2 need, compared with v2_serial?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="a99269f9"
+r"""
+## 由字节来猜
+
+{output}
+
+**如果只看字节**：与 v2_serial 相比，v1 和 v2 各要多久？
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -902,6 +1158,20 @@ versions = f"driver {recorded.DRIVER}, torch {recorded.TORCH}, triton {recorded.
 print(f"{recorded.CARD}, {versions}, {recorded.DATE}\n{recorded.METHOD}")
 show_times([row for row in recorded.TIMES if row["d"] == 64])
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Order and parallelism, on an H200
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2eadcdd7"
+r"""
+## 顺序与并行：在一块 H200 上
+
+{picture}
+"""
+
 # %%
 show(
     lambda: order_ratios.draw(recorded.TIMES, recorded.CARD),
@@ -963,6 +1233,20 @@ r"""
 """
 
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Bytes of the model, bytes of HBM, time
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="e3fd9fd7"
+r"""
+## 模型字节、HBM 字节、时间
+
+{output}
+"""
+
 # %%
 def three_figures(above, below):
     model, hbm = (
@@ -1019,6 +1303,28 @@ one, two = (order_ratios.by_point(rows) for rows in (recorded.TIMES, recorded.TW
 for order in ("v2_serial", "v2"):
     slower = [at for at in two if two[at][order]["ms"] > one[at][order]["ms"]]
     print(f"{order}: slower at {len(slower)} of {len(two)} points: {slower}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises
+
+1. Turn the loops round (8 minutes)
+2. The bytes of v1 order (10)
+3. The threshold (4)
+4. Repair the race (12)
+5. Judge seven statements (4)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="25eea67d"
+r"""
+## 练习
+
+1. 把循环反过来（8 分钟）
+2. v1 顺序的字节数（10）
+3. 门槛（4）
+4. 修好竞争（12）
+5. 判断七句话的正误（4）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -1090,6 +1396,32 @@ answers = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False,
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. The order decides what travels, not whether $S$ is written
+2. $B_c / B_r$ above $(e + 2s)/(2e)$: v1 order moves fewer
+3. Query tiles are independent; key tiles share states
+4. Order and parallelism are two effects
+5. Bytes and time are different figures
+
+**Not shown:** other cards, other kernels.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="2751dcd5"
+r"""
+## 带走什么
+
+1. 顺序决定搬什么，不决定写不写 $S$
+2. $B_c / B_r$ 大于 $(e + 2s)/(2e)$：v1 顺序搬得少
+3. query tile 互相独立；key tile 共用状态
+4. 顺序和并行是两种作用
+5. 字节和时间是不同的数
+
+**没有证明**：别的显卡、别的 kernel。
+"""
 
 # %% [markdown] tags=["en"]
 r"""

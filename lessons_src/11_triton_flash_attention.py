@@ -585,42 +585,72 @@ r"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## The same loop, line for line
+## The same update, line for line
 
 ```python
-for c0 in range(0, seen_by_any, B_C):
-    k_tile = load_tile(k, c0, seen_by_any, k_row, B_C, D, D_PAD)
-    scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-    ...
-    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    ...
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
-    l = alpha * l + tl.sum(p, 1)
-    v_tile = load_tile(v, c0, seen_by_any, v_row, B_C, D, D_PAD)
-    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
-    m = m_new
+m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+alpha = tl.exp2(m - m_ref)
+l = alpha * l + tl.sum(p, 1)
+acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+return m_new, l, acc
 ```
+
+In place of $-\infty$ a row that has seen no key takes 0.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="29a7a6ce"
+# %% [markdown] tags=["zh", "slide"] en="a9c062a0"
 r"""
-## 同一个循环，一行对一行
+## 同一个更新，一行对一行
+
+```python
+m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+alpha = tl.exp2(m - m_ref)
+l = alpha * l + tl.sum(p, 1)
+acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+return m_new, l, acc
+```
+
+还没有见过 key 的行，用 0 代替 $-\infty$。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The same loop
 
 ```python
 for c0 in range(0, seen_by_any, B_C):
-    k_tile = load_tile(k, c0, seen_by_any, k_row, B_C, D, D_PAD)
+    ...
     scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+    if c0 + B_C > seen_by_all:
+        visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+        scores = tl.where(visible, scores, -float("inf"))
     ...
-    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    ...
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
-    l = alpha * l + tl.sum(p, 1)
-    v_tile = load_tile(v, c0, seen_by_any, v_row, B_C, D, D_PAD)
-    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
-    m = m_new
+    m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 ```
+
+Only boundary tiles and the ragged tail need the mask.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0da92eaa"
+r"""
+## 同一个循环
+
+```python
+for c0 in range(0, seen_by_any, B_C):
+    ...
+    scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+    if c0 + B_C > seen_by_all:
+        visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+        scores = tl.where(visible, scores, -float("inf"))
+    ...
+    m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
+```
+
+只有边界块和尾块才需要掩码。
 """
 
 # %% source="utils/kernels/forward.py"
