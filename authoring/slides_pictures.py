@@ -49,6 +49,7 @@ def _show(draw, controls=None, alt=""):
         bare = {"Date": None, "Creator": None}
         figure.savefig(svg, format="svg", metadata=bare, bbox_inches=_drawn(figure))
         display({"image/svg+xml": svg.getvalue()}, raw=True)
+    _settings.clear()
 
 
 utils.draw.show.show = _show
@@ -65,8 +66,8 @@ def draw_all(nb: NotebookNode, course, lesson, cells: dict[str, Cell], asked: di
         return {}
     nb.cells[last + 1 :] = []
     for cell in nb.cells:
-        if cell.cell_type == "code" and cell.id != "set-up":
-            cell.source = f"_settings = {asked.get(cell.id, [])!r}\n{cell.source}"
+        if cell.id in asked:
+            cell.source = f"_settings[:] = {asked[cell.id]!r}\n{cell.source}"
     at = next(n for n, cell in enumerate(nb.cells) if cell.id == "set-up")
     nb.cells.insert(at + 1, v4.new_code_cell(DRAW, id="draw-svg"))
     execute(nb, course.root, lesson.source, cells)

@@ -550,6 +550,7 @@ r"""
 - $-\infty - (-\infty)$ 是 NaN：只要 $m = -\infty$，就改减 0
 """
 
+
 # %%
 def state_of(row, m):
     l = 0.0

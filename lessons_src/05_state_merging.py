@@ -245,6 +245,7 @@ return m, l_a * np.exp(m_a - m) + l_b * np.exp(m_b - m)
 **没有任何系数超过 1**：合并从不把任何一项变大。
 """
 
+
 # %%
 def plus(a, b):
     (m_a, l_a), (m_b, l_b) = a, b

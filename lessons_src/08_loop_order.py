@@ -875,6 +875,7 @@ r"""
 测试没见到，什么也证明不了。补救：各有自己的状态，再用 $\oplus$ 合并。
 """
 
+
 # %%
 def together(q, k, v, seed):
     memory = Memory(log=False)
@@ -1246,6 +1247,7 @@ r"""
 
 {output}
 """
+
 
 # %%
 def three_figures(above, below):

@@ -523,6 +523,7 @@ $$\ln(\text{peak}) = \ln c + p \ln N$$
 常数取决于程序怎么写，幂次则不然。
 """
 
+
 # %%
 def tiled(q, k, v):
     return tiled_attention(q, k, v, b_r=64, b_c=64)[0]

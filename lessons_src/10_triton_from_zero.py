@@ -42,6 +42,26 @@ r"""
 </details>
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Ten minutes of GPU
+
+- An **SM** runs many threads; 32 in step are a **warp**
+- A **thread block**: a few warps on one SM
+- On chip: **registers** (a thread's), **shared memory** (a block's)
+- Outside, large, seen by all: **HBM**, global memory
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="93cf10e4"
+r"""
+## 十分钟认识 GPU
+
+- **SM** 同时运行许多线程；步调一致的 32 个是一个 **warp**
+- **线程块**：一个 SM 上的几个 warp
+- 片上：**寄存器**（属于线程）、**共享内存**（属于线程块）
+- 片外，大，大家都看得见：**HBM**，即全局内存
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Ten minutes of GPU
@@ -68,6 +88,24 @@ card = chip() or recorded.CHIP
 for name, value in card.items():
     print(f"{name:32}", f"{value:,}" if isinstance(value, int) else value)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A tile of 64 × 64 numbers
+
+Four bytes each.
+
+**Predict:** how many fit into the registers of one SM? Into the shared memory of one thread block?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="f67fabd2"
+r"""
+## 一个 64 × 64 的 tile
+
+每个数 4 字节。
+
+**先猜后算**：一个 SM 的寄存器里放得下几个？一个线程块的共享内存里呢？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 **Predict.** A tile of 64 × 64 numbers in float32: how many of them fit into the registers of one SM? And into the shared memory of one thread block?
@@ -78,10 +116,58 @@ r"""
 **先猜后算**：一个 64 × 64 的 tile，每个数是 float32。一个 SM 的寄存器里放得下几个？一个线程块的共享内存里呢？
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A handful of tiles is the budget
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="c80a8533"
+r"""
+## 预算只有十几个 tile
+
+{output}
+"""
+
 # %%
 tile_bytes = 64 * 64 * 4
 for memory in ("register bytes of an SM", "shared bytes of a thread block", "HBM bytes"):
     print(f"{memory:32} {card[memory] // tile_bytes:9,} tiles")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A launch starts a grid of programs
+
+```python
+@triton.jit
+def number(out):
+    i = tl.program_id(0)
+    tl.store(out + i, 10 * i)
+number[(6,)](out)
+```
+
+{output}
+
+In any order: no program may need what another writes.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="5e8f81ae"
+r"""
+## 一次启动开出一个网格的程序
+
+```python
+@triton.jit
+def number(out):
+    i = tl.program_id(0)
+    tl.store(out + i, 10 * i)
+number[(6,)](out)
+```
+
+{output}
+
+先后随意：任何程序都不能依赖别的程序写的东西。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -120,6 +206,34 @@ out = torch.zeros(6, dtype=torch.int32, device=place)
 number[(6,)](out)
 print(out.tolist())
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Ten elements are ours, in blocks of 4
+
+```python
+i = tl.program_id(0) * B + tl.arange(0, B)
+tl.store(x + i, tl.load(x + i) + 1)
+ours = memory[2:12]
+add_one[(3,)](ours, B=4)
+```
+
+**Predict:** what happens to the rest of the memory?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0d495a3d"
+r"""
+## 10 个元素是我们的，每块 4 个
+
+```python
+i = tl.program_id(0) * B + tl.arange(0, B)
+tl.store(x + i, tl.load(x + i) + 1)
+ours = memory[2:12]
+add_one[(3,)](ours, B=4)
+```
+
+**先猜后算**：其余的内存会怎样？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 `@triton.jit` marks a kernel. A tensor arrives in it as a **pointer** to its first element; `out + i` is the address of element `i`, and `tl.store` writes there. Nothing in this kernel knows how long `out` is.
@@ -140,6 +254,29 @@ r"""
 ## 一次处理一段，以及一个错误
 
 一个程序只管一个数，太浪费。`tl.arange(0, B)` 一次给出 B 个数，B 是 2 的幂，而且编译时就要知道：`tl.constexpr` 说的就是这个。下面有 10 个元素归我们，每段 4 个。**先猜后算**：内存的其余部分会怎样？
+"""
+
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Two of somebody else's were changed
+
+{output}
+
+The cure is a **mask**: where it is False, nothing is read or written.
+
+{output 2}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="3efb11be"
+r"""
+## 别人的两个元素被改了
+
+{output}
+
+办法是**掩码**：它为 False 的地方，不读也不写。
+
+{output 2}
 """
 
 
@@ -180,6 +317,32 @@ memory = torch.zeros(16, dtype=torch.int32, device=place)
 add_one_masked[(triton.cdiv(10, 4),)](memory[2:12], 10, B=4)  # cdiv: division, rounded up
 print(memory.tolist())
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A tile of addresses
+
+```python
+print(rows[:, None] * stride + cols[None, :])
+```
+
+{output}
+
+Element (r, c) lies at r · stride + c.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="6186abd1"
+r"""
+## 一个 tile 的地址
+
+```python
+print(rows[:, None] * stride + cols[None, :])
+```
+
+{output}
+
+元素 (r, c) 在 r · stride + c 处，stride 是步长。
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## The one hard picture: a tile of addresses
@@ -205,6 +368,20 @@ stride = 8
 rows, cols = 4 + np.arange(4), np.arange(8)
 print(rows[:, None] * stride + cols[None, :])
 print(((rows[:, None] < 6) & (cols[None, :] < 5)).astype(int))  # the mask: N = 6 rows, d = 5
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Crossed cells: read without a mask
+
+{picture}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="dccb6d8c"
+r"""
+## 画叉的格子：没有掩码就会读到
+
+{picture}
+"""
 
 # %%
 from utils.draw.pointers import Pointers, alt, controls, draw
@@ -236,6 +413,22 @@ r"""
 （1）落在第 5 行：没有掩码，kernel 会悄悄用上下一行的元素。（2）只有管列的那一半。（3）例如 $B_C = d$，第一行不超过 $N - B_R$。但 $B_C$ 必须是 2 的幂，所以 $d = 80$ 时离不开掩码。
 
 </details>
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises, first half
+
+1. Copy with a mask (10 minutes)
+2. Row maximum (10)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="76a9cfd1"
+r"""
+## 练习，前半课
+
+1. 带掩码的复制（10 分钟）
+2. 每行的最大值（10）
 """
 
 # %% [markdown] tags=["en"]
@@ -307,6 +500,30 @@ def copy_kernel(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
 # needs Triton
 check.copy(copy_kernel)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What is a hidden element worth?
+
+```python
+values = tl.load(x + i, mask=i < n, other=HIDDEN)
+tl.store(out, tl.max(values, 0))
+```
+
+**Predict:** the largest of −3, −1, −2 in a tile of 4, if the hidden one counts as 0?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="d2ff9e0a"
+r"""
+## 被遮住的元素值多少？
+
+```python
+values = tl.load(x + i, mask=i < n, other=HIDDEN)
+tl.store(out, tl.max(values, 0))
+```
+
+**先猜后算**：tile 有 4 个元素，被遮住的算作 0，−3、−1、−2 的最大值是多少？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 The check runs your kernel in memory where everything around the tensors holds odd values (NaN around what you read, −99 around what you write), so a stray read or write is found out instead of breaking something.
@@ -323,6 +540,25 @@ r"""
 ## 被遮住的元素值多少？
 
 掩码为 False 的地方，`tl.load(pointer, mask=mask)` 什么也不读。可 tile 里那个位置总得有个值：是多少呢？用 `other=` 来规定。不写，值就没有定义；解释器放的是 0。于是一行负数的最大值成了 0：
+"""
+
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The one that changes nothing
+
+{output}
+
+0 in a sum, $-\infty$ in a maximum.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="8c9d33ed"
+r"""
+## 什么也不改变的那个
+
+{output}
+
+求和用 0，取最大值用 $-\infty$。
 """
 
 
@@ -409,6 +645,34 @@ def row_max(x, out, n, stride, D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl.con
 # %% check="row_max" points=2
 # needs Triton
 check.row_max(row_max)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## A row that does not fit: a loop over tiles
+
+```python
+total = tl.zeros([1], tl.float32)
+for c0 in range(0, n_k, B_C):
+    cols = c0 + tl.arange(0, B_C)
+    total += tl.sum(tl.load(x + cols, mask=cols < n_k, other=0.0), 0)
+```
+
+`total` lives in registers from turn to turn.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="b55e1ef9"
+r"""
+## 一行放不下：按 tile 循环
+
+```python
+total = tl.zeros([1], tl.float32)
+for c0 in range(0, n_k, B_C):
+    cols = c0 + tl.arange(0, B_C)
+    total += tl.sum(tl.load(x + cols, mask=cols < n_k, other=0.0), 0)
+```
+
+`total` 在一轮又一轮之间留在寄存器里。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -530,6 +794,32 @@ def row_softmax(s, out, n_q, n_k, s_row, out_row, B_R: tl.constexpr, B_C: tl.con
 # needs Triton
 check.row_softmax(row_softmax)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Products of tiles
+
+```python
+s = tl.dot(tile, tl.trans(tile))
+```
+
+- Sides are powers of two; at least 16 features to sum over
+- Zeros add nothing to a product: pad the head dimension
+- Sums belong in float32
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="68d5c615"
+r"""
+## tile 的乘积
+
+```python
+s = tl.dot(tile, tl.trans(tile))
+```
+
+- 边长是 2 的幂；求和的特征至少 16 个
+- 零对乘积没有贡献：头维度用零补齐
+- 求和要用 float32
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## Products of tiles
@@ -559,6 +849,26 @@ x = torch.ones(16, 32, dtype=torch.float16, device=place)
 out = torch.zeros(16, 16, device=place)
 square[(1,)](x, out, B=16, D=32)
 print("every score is", out.unique().tolist())
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## Exercises, second half
+
+3. Online softmax over column tiles (15 minutes)
+4. How wide a tile? (3)
+5. One tile of scores (10)
+6. Two products in one kernel (15)
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="fa265439"
+r"""
+## 练习，后半课
+
+3. 沿列方向的在线 softmax（15 分钟）
+4. tile 要多宽？（3）
+5. 一个分数 tile（10）
+6. 一个 kernel 里的两个乘积（15）
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -773,6 +1083,30 @@ def two_products(
 # needs Triton
 check.two_products(two_products)
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What a compiled kernel needs
+
+- `num_warps`: how many warps share one program
+- `num_stages`: how many tiles are on their way at once
+
+Registers, spills and shared memory stand in the compiled kernel.
+
+**Predict:** which grows with `num_stages`? Which shrinks with `num_warps`?
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="849bec6b"
+r"""
+## 编译好的 kernel 需要什么
+
+- `num_warps`：几个 warp 合做一个程序
+- `num_stages`：同时有几个 tile 在路上
+
+寄存器、寄存器溢出和共享内存，都能从编译好的 kernel 里读到。
+
+**先猜后算**：哪个随 `num_stages` 增长？哪个随 `num_warps` 减少？
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 Here a phantom key, read as zeros, was harmless: its score is 0 and $0 \cdot 0$ adds nothing. With a softmax in between it would not be, since $e^0 = 1$; lesson 11 has to deal with that.
@@ -903,6 +1237,24 @@ for row in resources:
     tightest = min(limits, key=limits.get)
     setting = f"warps {row['num_warps']}, stages {row['num_stages']}"
     print(f"{setting}: {limits[tightest]:3} programs, by {tightest}")
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## The interpreter is not the compiler
+
+{output}
+
+It shows whether the logic is right: neither speed nor what a GPU refuses.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="48993af3"
+r"""
+## 解释器不是编译器
+
+{output}
+
+它能说明逻辑对不对，说明不了速度，也说明不了 GPU 会拒绝什么。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
@@ -1043,6 +1395,32 @@ answers = {"a": False, "b": True, "c": False, "d": False, "e": True}
 
 # %% check="judge" points=2
 check.judge(answers)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What to take home
+
+1. A launch: programs in no particular order
+2. A tile of addresses: rows times stride plus columns
+3. A mask: what is not yours. `other`: what it is worth
+4. Sides are powers of two, sums in float32
+5. Registers and shared memory are the budget
+
+**Not shown:** attention. That is lesson 11.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="4ea501cd"
+r"""
+## 带走什么
+
+1. 一次启动：许多程序，先后不定
+2. 一个 tile 的地址：行号乘步长加列号
+3. 掩码：什么不是你的。`other`：它值多少
+4. 边长是 2 的幂，求和用 float32
+5. 寄存器和共享内存就是预算
+
+**没有证明**：注意力。那是第 11 课。
+"""
 
 # %% [markdown] tags=["en"]
 r"""
