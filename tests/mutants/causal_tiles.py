@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from utils.attention import naive_attention
 from utils.states import State, finish, identity, update
 from utils.tiles import classify, tiles, visible
 
@@ -61,6 +62,33 @@ def kind_swapped(rows, cols, offset):
     return kind_counting(cols, rows, offset)
 
 
+def kind_either(skip, full):
+    """Decides by two comparisons of (r_0, r_1, c_0, c_1, offset), one of them wrong."""
+
+    def answer(rows, cols, offset):
+        bounds = (*rows, *cols, offset)
+        return "skip" if skip(*bounds) else "full" if full(*bounds) else "boundary"
+
+    return answer
+
+
+def skips(r_0, r_1, c_0, c_1, offset):
+    return c_0 >= r_1 + offset
+
+
+def fills(r_0, r_1, c_0, c_1, offset):
+    return c_1 <= r_0 + offset + 1
+
+
+def kind_exchanged(rows, cols, offset):
+    names = {"skip": "full", "full": "skip", "boundary": "boundary"}
+    return names[kind_counting(rows, cols, offset)]
+
+
+def kind_called_partial(rows, cols, offset):
+    return kind_corners(rows, cols, offset).replace("boundary", "partial")
+
+
 def tile_of_lesson(q_i, r_0, k, v, b_c, offset):
     rows, state = (r_0, r_0 + len(q_i)), identity(len(q_i), v.shape[1])
     for cols in tiles(len(k), b_c):
@@ -93,6 +121,44 @@ def tile_whole_rows(q_i, r_0, k, v, b_c, offset):
     return p @ v[0:n] / np.maximum(l, 1e-300)[:, None], m + np.log(l)
 
 
+def tile_backwards(q_i, r_0, k, v, b_c, offset):
+    """Visits the key tiles from the last to the first: ⊕ is commutative."""
+    rows, state = (r_0, r_0 + len(q_i)), identity(len(q_i), v.shape[1])
+    for cols in reversed(tiles(len(k), b_c)):
+        if classify(rows, cols, offset=offset) != "skip":
+            s = np.where(visible(rows, cols, offset=offset), q_i @ k[cols].T, -np.inf)
+            state = update(state, s, v[cols])
+    return finish(state)
+
+
+def tile_wrong(
+    *, skip=("skip",), once=False, keep=True, fresh=False, d_v=None, sign=1, early=False
+):
+    """The lesson's answer with one slip of a learner's hand."""
+
+    def answer(q_i, r_0, k, v, b_c, offset):
+        rows, offset = (r_0, r_0 + len(q_i)), sign * offset
+        empty = identity(len(q_i), d_v(q_i) if d_v else v.shape[1])
+        state = empty
+        for cols in tiles(len(k), b_c):
+            k_j = k[cols] if early else None
+            if classify(rows, cols, offset=offset) in skip:
+                continue
+            s = q_i @ (k_j if early else k[cols]).T
+            s = np.where(visible(rows, cols, offset=offset), s, -np.inf)
+            new = update(empty if fresh else state, s, v[cols])
+            state = new if keep else state
+            if once:
+                return finish(state)
+        return finish(state)
+
+    return answer
+
+
+def tile_scaled(q_i, *args):
+    return tile_of_lesson(q_i * q_i.shape[1] ** -0.5, *args)
+
+
 def loop(mask, stop=lambda last, n_k, b_c: min(n_k, last + 1), merge=update, end=finish):
     """An answer whose mask(s, r, c, offset, r_0) or whose number of keys to visit is wrong."""
 
@@ -116,6 +182,10 @@ def hide(s, keep):
 
 def right_mask(s, r, c, offset, r_0):
     return hide(s, c <= r + offset)
+
+
+def plus(value):
+    return lambda s, r, c, offset, r_0: s + value * (c > r + offset)
 
 
 def lower(value):
@@ -181,6 +251,31 @@ def probe_one(guess):
     return answer
 
 
+def probe_against_naive(attend):
+    rng = np.random.default_rng(3)
+    q, k, v = rng.standard_normal((2, 4)), rng.standard_normal((5, 4)), rng.standard_normal((5, 3))
+    for causal, name in ((False, "none"), (True, "bottom-right")):
+        if np.allclose(attend(q, k, v), naive_attention(q, k, v, causal=causal)[0]):
+            return name
+    return "top-left"
+
+
+def probe_last_query(attend):
+    p = attend(np.zeros((2, 1)), np.zeros((3, 1)), np.eye(3))
+    return "bottom-right" if np.all(p[1] > 0) else "top-left"
+
+
+def probe_zero_row(attend):
+    p = attend(np.zeros((4, 1)), np.zeros((2, 1)), np.eye(2))
+    if p[0].max() == 0:
+        return "bottom-right"
+    return "none" if p[0].min() > 0 else "top-left"
+
+
+def probe_underscored(attend):
+    return probe_two_three(attend).replace("-", "_")
+
+
 def probe_exchanged(attend):
     names = {"top-left": "bottom-right", "bottom-right": "top-left", "none": "none"}
     return names[probe_two_three(attend)]
@@ -190,8 +285,8 @@ TRUTH = {"a": True, "b": False, "c": False, "d": False, "e": False, "f": True}
 
 RIGHT = {
     "kind": [kind_corners, kind_counting],
-    "causal_tile": [tile_of_lesson, tile_whole_rows, loop(right_mask)],
-    "alignment": [probe_two_three, probe_changing_a_value],
+    "causal_tile": [tile_of_lesson, tile_whole_rows, tile_backwards, loop(right_mask)],
+    "alignment": [probe_two_three, probe_changing_a_value, probe_against_naive],
     "judge": [TRUTH],
 }
 
@@ -204,6 +299,15 @@ WRONG = {
         "offset_sign": [kind_minus],
         "first_query_only": [kind_first_query],
         "last_query_only": [kind_last_query],
+        "full_by_first_key": [kind_either(skips, lambda r_0, r_1, c_0, c_1, o: c_0 <= r_0 + o)],
+        "skip_by_last_key": [kind_either(lambda r_0, r_1, c_0, c_1, o: c_1 > r_1 + o, fills)],
+        "offset_in_one_place": [
+            kind_either(skips, lambda r_0, r_1, c_0, c_1, o: c_1 <= r_0 + 1),
+            kind_either(lambda r_0, r_1, c_0, c_1, o: c_0 >= r_1, fills),
+            kind_either(lambda r_0, r_1, c_0, c_1, o: c_0 >= r_1 - o, fills),
+        ],
+        "words_exchanged": [kind_exchanged],
+        "": [kind_called_partial, kind_either(lambda *bounds: False, fills)],
         "axes_swapped": [kind_swapped],
     },
     "causal_tile": {
@@ -217,20 +321,46 @@ WRONG = {
         "no_mask": [loop(lambda s, r, c, offset, r_0: s)],
         "times_zero": [loop(lambda s, r, c, offset, r_0: s * (c <= r + offset))],
         "tiles_without_offset": [tile_classified_without_offset],
-        "last_tile_dropped": [loop(right_mask, lambda last, n_k, b_c: min(n_k, last + 1) - b_c)],
+        "nothing_arrives": [
+            loop(right_mask, lambda last, n_k, b_c: min(n_k, last + 1) - b_c),
+            tile_wrong(keep=False),
+            tile_wrong(skip=("skip", "boundary")),
+        ],
+        "last_tile_dropped": [
+            loop(right_mask, lambda last, n_k, b_c: max(b_c, min(n_k, last + 1) - b_c))
+        ],
+        "first_tile_only": [tile_wrong(once=True)],
+        "last_tile_only": [tile_wrong(fresh=True)],
+        "full_left_out": [tile_wrong(skip=("skip", "full"))],
+        "mask_inverted": [loop(lambda s, r, c, offset, r_0: hide(s, c > r + offset))],
+        "scaled": [tile_scaled],
+        "offset_sign": [tile_wrong(sign=-1)],
+        "zero_times_infinity": [loop(lambda s, r, c, offset, r_0: s + (c > r + offset) * -np.inf)],
         "tail_dropped": [loop(right_mask, lambda last, n_k, b_c: min(n_k // b_c * b_c, last + 1))],
-        "": [loop(right_mask, lambda last, n_k, b_c: n_k)],
+        "": [
+            loop(right_mask, lambda last, n_k, b_c: n_k),
+            tile_wrong(early=True),
+            tile_wrong(d_v=lambda q_i: q_i.shape[1]),
+        ],
         "nan_without_key": [
             loop(right_mask, merge=no_guard),
             loop(right_mask, merge=no_guard, end=divide),
         ],
         "max_over_hidden": [weights_hidden(finish), weights_hidden(divide)],
         "zero_over_zero": [loop(right_mask, end=divide)],
-        "finite_sentinel": [loop(lower(-1e4)), loop(lower(-1e9)), loop(lower(-1e30))],
+        "finite_sentinel": [
+            loop(lower(-1e4)),
+            loop(lower(-1e9)),
+            loop(lower(-1e30)),
+            loop(lower(-100)),
+            loop(plus(-1e9)),
+        ],
     },
     "alignment": {
         "square_probe": [probe_square("top-left"), probe_square("bottom-right")],
-        "one_query_probe": [probe_one("bottom-right"), probe_one("none")],
+        "one_query_probe": [probe_one("bottom-right"), probe_one("none"), probe_last_query],
+        "nan_not_expected": [probe_zero_row],
+        "": [probe_underscored, lambda attend: None, lambda attend: "none"],
         "corners_exchanged": [probe_exchanged],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},

@@ -5,7 +5,8 @@ import numpy as np
 from utils.checks.core import Mistake
 from utils.language import say
 
-SENTINELS = (-1e4, -1e5, -1e6, -1e7, -1e8, -1e9, -1e10, -1e30, float(np.finfo(np.float32).min))
+SENTINELS = (*(-(10.0**e) for e in (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 100, 300)),)
+SENTINELS += tuple(float(np.finfo(t).min) for t in (np.float16, np.float32, np.float64))
 
 
 def causal_loop(
@@ -20,6 +21,8 @@ def causal_loop(
     see=lambda r, c, r_0, offset: c <= r + offset,
     visits=None,
     tiles_offset=None,
+    leave_out=lambda seen: False,
+    restart=False,
     hide_weights=False,
     guard=True,
     safe_division=True,
@@ -33,6 +36,10 @@ def causal_loop(
         c = np.arange(j * b_c, min(n_k, j * b_c + b_c))
         k_j, v_j = k[j * b_c : j * b_c + b_c], v[j * b_c : j * b_c + b_c]
         seen = see(r[:, None], c[None], r_0, offset)
+        if leave_out(seen):
+            continue
+        if restart:
+            m, l, acc = m - np.inf, 0 * l, 0 * acc
         s = q_i @ k_j.T if hide_weights else mask(q_i @ k_j.T, seen)
         m_new = np.maximum(m, s.max(axis=1))
         base = np.where(m_new == -np.inf, 0, m_new) if guard else m_new
@@ -52,6 +59,18 @@ def with_number(low: float):
     return variant(mask=lambda s, seen: np.where(seen, s, low))
 
 
+def with_number_added(low: float):
+    return variant(mask=lambda s, seen: s + np.where(seen, 0, low))
+
+
+def scaled(q_i, *args):
+    return causal_loop(q_i / np.sqrt(q_i.shape[1]), *args)
+
+
+def other_sign(q_i, r_0, k, v, b_c, offset):
+    return causal_loop(q_i, r_0, k, v, b_c, -offset)
+
+
 def tile_mistakes() -> list[Mistake]:
     """Typical mistakes of causal_tile, algebra first."""
     said = sayings()
@@ -62,12 +81,20 @@ def tile_mistakes() -> list[Mistake]:
         "rows_from_zero": variant(see=lambda r, c, r_0, offset: c <= r - r_0 + offset),
         "columns_from_zero": variant(see=lambda r, c, r_0, offset: c - c[0, 0] <= r + offset),
         "no_mask": variant(mask=lambda s, seen: s),
+        "mask_inverted": variant(mask=lambda s, seen: np.where(seen, -np.inf, s)),
         "times_zero": variant(mask=lambda s, seen: s * seen),
+        "scaled": scaled,
+        "offset_sign": other_sign,
         "tiles_without_offset": variant(tiles_offset=0),
-        "last_tile_dropped": variant(visits=lambda count, n_k, b_c: count - 1),
+        "nothing_arrives": variant(visits=lambda count, n_k, b_c: 0),
+        "last_tile_dropped": variant(visits=lambda count, n_k, b_c: max(1, count - 1)),
+        "first_tile_only": variant(visits=lambda count, n_k, b_c: min(1, count)),
+        "last_tile_only": variant(restart=True),
+        "full_left_out": variant(leave_out=np.all),
         "tail_dropped": variant(visits=lambda count, n_k, b_c: min(count, n_k // b_c)),
     }
     floats = {
+        "zero_times_infinity": variant(mask=lambda s, seen: s + (1 - seen) * -np.inf),
         "nan_without_key": variant(guard=False),
         "zero_over_zero": variant(safe_division=False),
         "max_over_hidden": variant(hide_weights=True),
@@ -77,7 +104,8 @@ def tile_mistakes() -> list[Mistake]:
     undivided = variant(hide_weights=True, safe_division=False)
     mistakes.append(Mistake("max_over_hidden", "floats", undivided, said["max_over_hidden"]))
     return mistakes + [
-        Mistake("finite_sentinel", "floats", with_number(low), said["finite_sentinel"])
+        Mistake("finite_sentinel", "floats", hide(low), said["finite_sentinel"])
+        for hide in (with_number, with_number_added)
         for low in SENTINELS
     ]
 
@@ -117,9 +145,42 @@ def sayings() -> dict[str, str]:
             en="you choose the tiles without the offset: classify takes it as well.",
             zh="挑选 tile 时没有用到偏移量：classify 也要传入它。",
         ),
+        "nothing_arrives": say(
+            en="nothing of this tile is in the result. Visit boundary tiles too, and keep what update"
+            " returns: state = update(state, …).",
+            zh="这个 tile 一点也没有进入结果。边界块也要访问，而且要留住 update 返回的东西：state = update(state, …)。",
+        ),
         "last_tile_dropped": say(
-            en="a tile with a visible key is missing: visit boundary tiles too, and round their number up.",
-            zh="漏掉了还有可见 key 的 tile：边界块也要访问，tile 的个数要向上取整。",
+            en="a tile with a visible key is missing at the end: visit all boundary tiles, and round their number up.",
+            zh="末尾漏掉了还有可见 key 的 tile：边界块要全部访问，tile 的个数要向上取整。",
+        ),
+        "first_tile_only": say(
+            en="the result holds one tile only, the first. Is `return` inside the loop?",
+            zh="结果里只有第一个 tile。`return` 是不是写进了循环里？",
+        ),
+        "last_tile_only": say(
+            en="the result holds one tile only, the last. Make the state once, before the loop.",
+            zh="结果里只有最后一个 tile。状态只在循环之前建一次。",
+        ),
+        "full_left_out": say(
+            en='full tiles are missing: only "skip" is left out. "full" says that no mask is needed.',
+            zh='漏掉了全可见的 tile：只有 "skip" 才跳过。"full" 的意思是不需要掩码。',
+        ),
+        "mask_inverted": say(
+            en="the mask is upside down: `visible` is True where a score stays.",
+            zh="掩码用反了：`visible` 为 True 的地方保留分数。",
+        ),
+        "scaled": say(
+            en="you scaled the scores by 1/√d. Here the scale is 1.",
+            zh="你给分数乘了 1/√d。这里缩放因子是 1。",
+        ),
+        "offset_sign": say(
+            en="the offset has the wrong sign: visible is c ≤ r + offset.",
+            zh="偏移量的符号反了：可见的条件是 c ≤ r + offset。",
+        ),
+        "zero_times_infinity": say(
+            en="0 · (-∞) is NaN, and you multiply a mask by -∞. Choose with np.where.",
+            zh="0 · (-∞) 是 NaN，而你拿掩码去乘 -∞。请用 np.where 来选。",
         ),
         "tail_dropped": say(
             en="the ragged tail of the keys is missing.",

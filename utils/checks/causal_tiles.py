@@ -59,23 +59,79 @@ def axes_swapped(rows, cols, offset):
     return by_corners()(cols, rows, offset)
 
 
+def words_exchanged(rows, cols, offset):
+    other = {"skip": "full", "full": "skip", "boundary": "boundary"}
+    return other[by_corners()(rows, cols, offset)]
+
+
+def full_by_first_key(rows, cols, offset):
+    """Take the easiest key for the hardest."""
+    kind = by_corners()(rows, cols, offset)
+    return "full" if kind != "skip" and cols[0] <= rows[0] + offset else kind
+
+
+def skip_by_last_key(rows, cols, offset):
+    """Take the hardest key for the easiest."""
+    return "skip" if cols[1] - 1 > rows[1] - 1 + offset else by_corners()(rows, cols, offset)
+
+
+def offset_once(place: str):
+    """Return the rule with the offset in one of its two comparisons only."""
+
+    def model(rows, cols, offset):
+        skip, full = (offset, 0) if place == "skip" else (0, offset)
+        if cols[0] > rows[1] - 1 + skip:
+            return "skip"
+        return "full" if cols[1] - 1 <= rows[0] + full else "boundary"
+
+    return model
+
+
+class WrongWord(Exception):
+    """The attempt returned a word that is none of the answers asked for."""
+
+
+def word(answer, allowed: tuple[str, ...]):
+    """Return the answer; raise WrongWord for a word that is not allowed."""
+    if isinstance(answer, str) and answer not in allowed:
+        words = ", ".join(f'"{name}"' for name in allowed)
+        raise WrongWord(
+            say(
+                en=f"you returned {answer!r}. Return one of {words}, spelt like this.",
+                zh=f"你返回了 {answer!r}。请返回 {words} 之一，写法要完全一样。",
+            )
+        )
+    return answer
+
+
 @exercise
 def kind() -> Exercise:
     """kind(rows, cols, offset): "skip", "full" or "boundary"."""
+    # in this order each typical mistake fails first where it alone gives its answer
     named = [
+        ((0, 2), (0, 4), 0, say(en="wider than high", zh="宽比高大的 tile")),
+        ((0, 3), (1, 3), 0, say(en="the first query sees nothing", zh="第一个 query 什么也看不见")),
+        ((0, 3), (2, 4), 0, say(en="only one pair is visible", zh="只有一对可见")),
+        ((0, 2), (4, 6), 0, say(en="far above the diagonal", zh="远在对角线以上的 tile")),
         ((0, 2), (2, 4), 0, say(en="a tile above the diagonal", zh="对角线以上的 tile")),
         ((2, 4), (0, 2), 0, say(en="a tile below the diagonal", zh="对角线以下的 tile")),
         ((0, 3), (0, 3), 0, say(en="a tile on the diagonal", zh="对角线上的 tile")),
-        ((0, 3), (1, 3), 0, say(en="the first query sees nothing", zh="第一个 query 什么也看不见")),
-        ((0, 3), (2, 4), 0, say(en="only one pair is visible", zh="只有一对可见")),
         ((3, 5), (2, 4), 0, say(en="the diagonal touches a corner", zh="对角线碰到一个角")),
+        ((2, 4), (1, 3), 1, say(en="one key more than queries", zh="key 比 query 多一个")),
+        ((1, 3), (0, 2), -4, say(en="no query sees any key", zh="没有 query 看得见任何 key")),
         ((3, 5), (4, 6), 2, say(en="more keys than queries", zh="key 比 query 多")),
         ((3, 5), (0, 2), -3, say(en="more queries than keys", zh="query 比 key 多")),
     ]
-    small = say(en="one of all small tiles", zh="所有小 tile 之一")
-    cases = [Case(says, args, of_mask(*args)) for *args, says in named]
-    cases += [Case(small, args, of_mask(*args)) for args in SMALL]
-    return Exercise(cases=cases, mistakes=kind_mistakes())
+    otherwise = say(
+        en="Draw this tile on paper and mark c ≤ r + offset. Which pair is seen most easily, which least?",
+        zh="把这个 tile 画在纸上，标出 c ≤ r + offset 的格子。哪一对最容易看见？哪一对最难？",
+    )
+    named += [(*args, say(en="one of all small tiles", zh="所有小 tile 之一")) for args in SMALL]
+    return Exercise(
+        cases=[Case(says, args, of_mask(*args), otherwise=otherwise) for *args, says in named],
+        mistakes=kind_mistakes(),
+        use=lambda attempt, *args: word(attempt(*args), ("skip", "full", "boundary")),
+    )
 
 
 def kind_mistakes() -> list[Mistake]:
@@ -87,13 +143,13 @@ def kind_mistakes() -> list[Mistake]:
         en="off by one at full: the last key is c_1 - 1, and a query sees the key of its own number.",
         zh="全可见的判断差一：最后一个 key 是 c_1 - 1，而 query 看得见与自己编号相同的 key。",
     )
+    once = say(
+        en="one of the two comparisons is right, the other lacks the offset or has its sign wrong."
+        " Both are about c ≤ r + offset.",
+        zh="两次比较里有一次对，另一次漏了偏移量，或者符号反了。两次说的都是 c ≤ r + offset。",
+    )
     return [
-        Mistake(
-            "skip_off_by_one",
-            "algebra",
-            by_corners(late=1),
-            late,
-        ),
+        Mistake("skip_off_by_one", "algebra", by_corners(late=1), late),
         Mistake("skip_off_by_one", "algebra", by_corners(late=-1), late),
         Mistake("full_off_by_one", "algebra", by_corners(early=-1), early),
         Mistake("full_off_by_one", "algebra", by_corners(early=1), early),
@@ -106,6 +162,8 @@ def kind_mistakes() -> list[Mistake]:
                 zh="没有用到偏移量：这样不论长度如何都是左上对齐。",
             ),
         ),
+        Mistake("offset_in_one_place", "algebra", offset_once("skip"), once),
+        Mistake("offset_in_one_place", "algebra", offset_once("full"), once),
         Mistake(
             "offset_sign",
             "algebra",
@@ -134,6 +192,33 @@ def kind_mistakes() -> list[Mistake]:
             ),
         ),
         Mistake(
+            "full_by_first_key",
+            "algebra",
+            full_by_first_key,
+            say(
+                en="you decide on full by the first key, c_0. The last one, c_1 - 1, is the hardest to see.",
+                zh="你用第一个 key（c_0）判断全可见。最难看见的是最后一个，c_1 - 1。",
+            ),
+        ),
+        Mistake(
+            "skip_by_last_key",
+            "algebra",
+            skip_by_last_key,
+            say(
+                en="you skip by the last key. The first one, c_0, is the easiest to see: skip when even it is hidden.",
+                zh="你用最后一个 key 判断跳过。第一个（c_0）最容易看见：连它都被遮住，才能跳过。",
+            ),
+        ),
+        Mistake(
+            "words_exchanged",
+            "algebra",
+            words_exchanged,
+            say(
+                en='"skip" and "full" are exchanged: skip is a tile of which nothing is visible.',
+                zh='"skip" 和 "full" 写反了：skip 是一点也看不见的 tile。',
+            ),
+        ),
+        Mistake(
             "axes_swapped",
             "algebra",
             axes_swapped,
@@ -145,12 +230,12 @@ def kind_mistakes() -> list[Mistake]:
     ]
 
 
-def plainly(q_i, r_0, k, v, offset):
+def plainly(q_i, r_0, k, v, offset, scale=1.0):
     """Return O_i and L_i by the definition: each row attends to its own visible keys."""
     outs = []
     for r, row in enumerate(q_i, start=r_0):
         seen = min(len(k), max(0, r + offset + 1))
-        outs.append(naive_attention(row[None], k[:seen], v[:seen], scale=1))
+        outs.append(naive_attention(row[None], k[:seen], v[:seen], scale=scale))
     return np.concatenate([o for o, _ in outs]), np.concatenate([l for _, l in outs])
 
 
@@ -169,8 +254,10 @@ def counted(attempt, q_i, r_0, k, v, b_c, offset):
     if vain > 0:
         raise ReadInVain(
             say(
-                en=f"{vain} bytes too many: you read tiles of which none of your queries sees a key.",
-                zh=f"多读了 {vain} 字节：有些 tile 里没有一个 key 是这些 query 看得见的，你也读了。",
+                en=f"{vain} bytes too many: you read tiles of which none of your queries sees a key."
+                " Decide from the bounds, before k[cols] and v[cols].",
+                zh=f"多读了 {vain} 字节：有些 tile 里没有一个 key 是这些 query 看得见的，你也读了。"
+                "要先看边界再决定，然后才写 k[cols] 和 v[cols]。",
             )
         )
     return result
@@ -187,7 +274,8 @@ def causal_tile() -> Exercise:
     def case(rows, r_0, keys, b_c, offset, says, *, low=0.0, last=0.0, kind="algebra") -> Case:
         r, c = np.indices((rows, keys))
         scores = (3 * r * c + c * c + 2 * r) % 7 + low + last * (c == keys - 1)
-        k, v = scores.T.astype(float), ((c.T * (r.T + 3) + 2 * r.T) % 5).astype(float)
+        f, c = np.indices((2, keys))  # d_v = 2 is not d: a mix-up shows
+        k, v = scores.T.astype(float), ((c.T * (f.T + 3) + 2 * f.T) % 5).astype(float)
         q_i = np.eye(rows)
         expected = plainly(q_i, r_0, k, v, offset)
         return Case(says, (q_i, r_0, k, v, b_c, offset), expected, kind, 1e-9, otherwise)
@@ -196,9 +284,9 @@ def causal_tile() -> Exercise:
         use=counted,
         cases=[
             case(3, 0, 3, 3, 0, say(en="one tile on the diagonal", zh="对角线上的一个 tile")),
-            case(2, 2, 6, 2, 0, say(en="full, boundary, hidden", zh="全可见、边界块、被遮住")),
+            case(3, 4, 10, 2, 0, say(en="full, boundary, hidden", zh="全可见、边界块、被遮住")),
             case(2, 1, 6, 2, 1, say(en="more keys than queries", zh="key 比 query 多")),
-            case(3, 1, 9, 3, 1, say(en="two boundary tiles", zh="两个边界块")),
+            case(3, 2, 9, 3, -1, say(en="two boundary tiles", zh="两个边界块")),
             case(4, 3, 7, 3, 0, say(en="a ragged tail", zh="有尾块")),
             case(1, 4, 9, 2, 4, say(en="decode of one token", zh="解码一个 token")),
             case(
@@ -247,13 +335,13 @@ def causal_tile() -> Exercise:
 
 
 def masked_attention(name: str, empty: float = 0.0):
-    """Return an attention whose mask is of that alignment; `empty` fills rows without a key."""
+    """Return an attention, scale 1/√d, with a mask of that alignment; rows without a key: `empty`."""
 
     def attend(q, k, v):
         q, k, v = (np.asarray(x, dtype=float) for x in (q, k, v))
         n_q, n_k = len(q), len(k)
         last = {"top-left": 0, "bottom-right": n_k - n_q, "none": n_k}[name]
-        out, lse = plainly(q, 0, k, v, last)
+        out, lse = plainly(q, 0, k, v, last, 1 / np.sqrt(q.shape[-1]))
         out[lse == -np.inf] = empty
         return out
 
@@ -278,6 +366,14 @@ def by_one_query(guess: str):
     return lambda attend: "top-left" if (weights(attend, 1, 3)[0] > 0).sum() == 1 else guess
 
 
+def by_empty_row(attend):
+    """Take a row of zeros for the sign of bottom-right alignment: the row may also be NaN."""
+    first = weights(attend, 5, 2)[0]
+    if (first == 0).all():
+        return "bottom-right"
+    return "none" if (first > 0).all() else "top-left"
+
+
 def corners_exchanged(attend):
     seen = int((weights(attend, 2, 3)[0] > 0).sum())
     return {1: "bottom-right", 2: "top-left", 3: "none"}[seen]
@@ -295,8 +391,14 @@ def alignment() -> Exercise:
         zh="query 和 key 一样多时，两种对齐是同一个三角形。要用 N_q ≠ N_k 来问。",
     )
     one = say(
-        en="one query sees all keys with bottom-right alignment and with no mask. Ask with two.",
-        zh="右下对齐和没有掩码时，单个 query 都看得见所有 key。要用两个 query 来问。",
+        en="bottom-right and no mask look the same to the last query, which sees all keys; a single"
+        " query is the last. Ask with two or more, and look at the first: it sees all without a mask only.",
+        zh="右下对齐和没有掩码，在最后一个 query 看来是一样的：它都看得见所有 key；只有一个 query 时，它就是最后一个。"
+        "要用两个或更多的 query 来问，并看第一个：只有没有掩码时它才看得见全部。",
+    )
+    nan = say(
+        en="a row without a key may be NaN, and NaN == 0 is False. Count the weights that are > 0.",
+        zh="没有 key 的行可能是 NaN，而 NaN == 0 为 False。请数大于 0 的权重。",
     )
     swapped = say(
         en="the corners are exchanged. Top-left: query 0 sees key 0 alone, whatever N_k is.",
@@ -307,6 +409,7 @@ def alignment() -> Exercise:
         ("square_probe", by_square("bottom-right"), square),
         ("one_query_probe", by_one_query("bottom-right"), one),
         ("one_query_probe", by_one_query("none"), one),
+        ("nan_not_expected", by_empty_row, nan),
         ("corners_exchanged", corners_exchanged, swapped),
     ]
     names = ("top-left", "bottom-right", "none")
@@ -314,10 +417,24 @@ def alignment() -> Exercise:
         (0.0, say(en="asked about three programs in turn", zh="依次问三个程序")),
         (np.nan, say(en="the same, NaN in rows without a key", zh="同上，没有 key 的行是 NaN")),
     ]
+    otherwise = say(
+        en="Three programs, three answers. What does query 0 see in each of the four masks that were printed?",
+        zh="三个程序，三个答案。在前面打印的四种掩码里，query 0 各看得见什么？",
+    )
+
+    def ask(attempt, *programs):
+        answers = [word(attempt(attend), names) for attend in programs]
+        return None if answers == [None] * len(programs) else answers
+
     return Exercise(
-        use=lambda attempt, *programs: [attempt(attend) for attend in programs],
+        use=ask,
         cases=[
-            Case(says, tuple(masked_attention(name, empty) for name in names), list(names))
+            Case(
+                says,
+                tuple(masked_attention(name, empty) for name in names),
+                list(names),
+                otherwise=otherwise,
+            )
             for empty, says in cases
         ],
         mistakes=[Mistake(key, "algebra", model, says) for key, model, says in models],
