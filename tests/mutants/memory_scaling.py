@@ -68,6 +68,30 @@ def bytes_in_gib(n_q, n_k, d, heads, batch, itemsize):
     return bytes_product(n_q, n_k, d, heads, batch, itemsize) / 1024**3
 
 
+def bytes_of_bfloat16(n_q, n_k, d, heads, batch, itemsize):
+    return batch * heads * n_q * n_k * 2
+
+
+def bytes_of_float32(n_q, n_k, d, heads, batch, itemsize):
+    return np.zeros((batch, heads, n_q, n_k), np.float32).nbytes
+
+
+def bytes_of_numpy(n_q, n_k, d, heads, batch, itemsize):
+    return np.zeros((batch, heads, n_q, n_k)).nbytes
+
+
+def bytes_in_mb(n_q, n_k, d, heads, batch, itemsize):
+    return bytes_product(n_q, n_k, d, heads, batch, itemsize) / 1e6
+
+
+def bytes_in_words(n_q, n_k, d, heads, batch, itemsize):
+    return f"{bytes_product(n_q, n_k, d, heads, batch, itemsize)} bytes"
+
+
+def bytes_of_triangle(n_q, n_k, d, heads, batch, itemsize):
+    return bytes_product(n_q, n_k, d, heads, batch, itemsize) * (n_k + 1) / (2 * n_k)
+
+
 def equal_formula(d, h_q, h_kv, layers):
     return 2 * layers * h_kv * d / h_q
 
@@ -130,6 +154,26 @@ def equal_floor(d, h_q, h_kv, layers):
     return layers * h_kv * d * 2 // h_q
 
 
+def equal_ceil(d, h_q, h_kv, layers):
+    return math.ceil(equal_formula(d, h_q, h_kv, layers))
+
+
+def equal_rounded(d, h_q, h_kv, layers):
+    return round(equal_formula(d, h_q, h_kv, layers))
+
+
+def equal_rows(d, h_q, h_kv, layers):
+    return 2 * layers * h_kv / h_q
+
+
+def equal_d(d, h_q, h_kv, layers):
+    return d
+
+
+def equal_group(d, h_q, h_kv, layers):
+    return d * h_q / h_kv
+
+
 RULERS = {
     "a": "four tensors",
     "b": "extra",
@@ -139,12 +183,13 @@ RULERS = {
     "f": "arithmetic",
 }
 SHOUTED = {key: f" {name.upper()}" for key, name in RULERS.items()}
+HYPHENED = {key: name.replace(" ", "-") for key, name in RULERS.items()}
 TRUTH = {"a": False, "b": True, "c": False, "d": False, "e": False, "f": True}
 
 RIGHT = {
     "layer_bytes": [bytes_product, bytes_of_array],
     "equal_n": [equal_formula, equal_by_slope, equal_by_search],
-    "rulers": [RULERS, SHOUTED],
+    "rulers": [RULERS, SHOUTED, HYPHENED],
     "judge": [TRUTH],
 }
 
@@ -161,8 +206,9 @@ WRONG = {
         "bits": [bytes_as_bits],
         "s_and_p": [bytes_with_p],
         "half": [bytes_causal],
-        "gigabytes": [bytes_in_gb],
-        "gibibytes": [bytes_in_gib],
+        "other_unit": [bytes_in_gb, bytes_in_gib, bytes_in_mb],
+        "itemsize_fixed": [bytes_of_bfloat16, bytes_of_float32, bytes_of_numpy],
+        "": [bytes_in_words, bytes_of_triangle],
     },
     "equal_n": {
         "v_forgotten": [equal_k_only],
@@ -175,11 +221,14 @@ WRONG = {
         "square_root": [equal_root],
         "all_four": [equal_four],
         "upside_down": [equal_inverse],
-        "rounded_down": [equal_floor],
+        "d_forgotten": [equal_rows],
+        "rounded": [equal_floor, equal_ceil, equal_rounded],
+        "": [equal_d, equal_group],
     },
     "rulers": {
         "": [{**RULERS, key: "stored"} for key in RULERS]
         + [{**RULERS, "a": "one tensor"}, {**RULERS, "d": "four tensors"}, {**RULERS, "c": 3}]
+        + [{**RULERS, "e": "bytes"}]
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
 }

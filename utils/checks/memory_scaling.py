@@ -1,24 +1,51 @@
 """Checks of lesson 09: bytes of a layer's scores, S against the KV cache, rulers, statements."""
 
+import math
+
 from utils.checks.core import Case, Exercise, Mistake, exercise
 from utils.language import say
+
+UNITS = [base**power for base in (1000, 1024) for power in (1, 2, 3, 4)]
+OTHER_UNIT = {
+    "en": "this is kB, MB, GB or TB, or their cousins of 1024. Return bytes.",
+    "zh": "这是 kB、MB、GB、TB，或以 1024 为底的同类单位。请返回字节数。",
+}
+FIXED_SIZE = {
+    "en": "you take 2, 4 or 8 bytes an element for granted. How many there are, itemsize says.",
+    "zh": "你默认每个元素是 2、4 或 8 字节。每个元素几字节，由 itemsize 给出。",
+}
+
+
+def in_units(size: int):
+    return lambda n_q, n_k, d, heads, batch, itemsize: n_q * n_k * heads * batch * itemsize / size
+
+
+def of_fixed_size(size: int):
+    return lambda n_q, n_k, d, heads, batch, itemsize: n_q * n_k * heads * batch * size
 
 
 @exercise
 def layer_bytes() -> Exercise:
     """layer_bytes(n_q, n_k, d, heads, batch, itemsize): all score matrices of one layer."""
 
+    otherwise = say(
+        en="Return one number of bytes. First one head of one sequence: how many entries has its S?",
+        zh="返回一个数，即字节数。先看一个序列的一个头：它的 S 有多少个元素？",
+    )
+
     def case(n_q, n_k, d, heads, batch, itemsize, says: str) -> Case:
         scores = [[0] * n_k] * n_q  # one head's S, to be counted entry by entry
         expected = sum(itemsize * len(row) for _ in range(batch * heads) for row in scores)
-        return Case(says, (n_q, n_k, d, heads, batch, itemsize), expected)
+        args = (n_q, n_k, d, heads, batch, itemsize)
+        return Case(says, args, expected, otherwise=otherwise)
 
     def wrong(key: str, model, **texts: str) -> Mistake:
         return Mistake(key, "algebra", model, say(**texts))
 
     return Exercise(
         cases=[
-            case(3, 5, 7, 11, 13, 4, say(en="3 queries, 5 keys", zh="3 个 query，5 个 key")),
+            # 6 bytes: no dtype has them, so 2, 4 or 8 bytes taken for granted are neither half nor double
+            case(3, 11, 7, 5, 13, 6, say(en="3 queries, 11 keys", zh="3 个 query，11 个 key")),
             case(6, 6, 4, 1, 1, 2, say(en="one head, one sequence", zh="一个头，一个序列")),
             case(1, 9, 8, 2, 3, 2, say(en="one query: decode", zh="一个 query：decode")),
             case(512, 512, 64, 4, 2, 1, say(en="one byte an element", zh="每个元素一字节")),
@@ -98,41 +125,46 @@ def layer_bytes() -> Exercise:
                 en="half is missing: no mask is spoken of, and S written out whole has its hidden entries too.",
                 zh="少了一半：这里没有说到掩码，而且完整写出的 S 也包括被遮住的元素。",
             ),
-            wrong(
-                "gigabytes",
-                lambda n_q, n_k, d, heads, batch, itemsize: (
-                    n_q * n_k * heads * batch * itemsize / 1e9
-                ),
-                en="these are gigabytes. Return bytes.",
-                zh="这是 GB。请返回字节数。",
-            ),
-            wrong(
-                "gibibytes",
-                lambda n_q, n_k, d, heads, batch, itemsize: (
-                    n_q * n_k * heads * batch * itemsize / 2**30
-                ),
-                en="these are GiB. Return bytes.",
-                zh="这是 GiB。请返回字节数。",
-            ),
+            *(wrong("other_unit", in_units(size), **OTHER_UNIT) for size in UNITS),
+            *(wrong("itemsize_fixed", of_fixed_size(size), **FIXED_SIZE) for size in (2, 4, 8)),
         ],
     )
+
+
+ROUNDED = {
+    "en": "rounded: here the two are equal between two whole numbers. Divide with / and leave it at that.",
+    "zh": "你取整了：这里相等的地方在两个整数之间。用 / 来除，不要取整。",
+}
+
+
+def rounded_models():
+    """Return equal_n rounded down, up, and to the nearest whole number."""
+    return [
+        lambda d, h_q, h_kv, layers, rule=rule: rule(2 * layers * h_kv * d / h_q)
+        for rule in (math.floor, math.ceil, round)
+    ]
 
 
 @exercise
 def equal_n() -> Exercise:
     """equal_n(d, h_q, h_kv, layers): where S of one layer has the elements of the KV cache."""
 
+    otherwise = say(
+        en="Return one number, N. Put it into both counts: h_q · N² scores, and what the cache holds.",
+        zh="返回一个数 N。把它代入两边的个数：分数是 h_q · N² 个，缓存里又有多少个？",
+    )
+
     def case(d, h_q, h_kv, layers, n, says: str) -> Case:
         cache = layers * h_kv * (n * d + n * d)
         assert h_q * n * n == cache, f"{n} is not where they are equal"
-        return Case(says, (d, h_q, h_kv, layers), n, tolerance=1e-9)
+        return Case(says, (d, h_q, h_kv, layers), n, tolerance=1e-9, otherwise=otherwise)
 
     def wrong(key: str, model, **texts: str) -> Mistake:
         return Mistake(key, "algebra", model, say(**texts))
 
     return Exercise(
         cases=[
-            case(10, 15, 3, 25, 100, say(en="d = 10, 25 layers", zh="d = 10，25 层")),
+            case(7, 12, 4, 15, 70, say(en="d = 7, 15 layers", zh="d = 7，15 层")),
             case(64, 1, 1, 1, 128, say(en="one layer, one head", zh="一层，一个头")),
             case(64, 8, 8, 12, 1536, say(en="a key head for each", zh="每个 query 头各有 key 头")),
             case(128, 32, 8, 32, 2048, say(en="32 heads share 8", zh="32 个头共用 8 个 key 头")),
@@ -200,13 +232,30 @@ def equal_n() -> Exercise:
                 zh="上下颠倒了：由 h_q · N² = 2 · layers · h_kv · N · d 解出 N。",
             ),
             wrong(
-                "rounded_down",
-                lambda d, h_q, h_kv, layers: 2 * layers * h_kv * d // h_q,
-                en="rounded down: the two are equal between two whole numbers here, so divide with /.",
-                zh="向下取整了：这里相等的地方在两个整数之间，请用 / 来除。",
+                "d_forgotten",
+                lambda d, h_q, h_kv, layers: 2 * layers * h_kv / h_q,
+                en="d is missing: a row of K or V in the cache has d numbers, a score is one.",
+                zh="漏了 d：缓存里 K 或 V 的一行有 d 个数，而一个分数只是一个数。",
             ),
+            *(wrong("rounded", model, **ROUNDED) for model in rounded_models()),
         ],
     )
+
+
+RULERS = ("one tensor", "four tensors", "stored", "extra", "on chip", "traffic", "arithmetic")
+
+
+def ruler_named(answer) -> str:
+    """Return the name of a ruler, however it is spaced and capitalised; ValueError for another."""
+    name = " ".join(str(answer).lower().replace("-", " ").replace("_", " ").split())
+    if name not in RULERS:
+        raise ValueError(
+            say(
+                en=f"{answer!r} is none of the seven names: {', '.join(RULERS)}",
+                zh=f"{answer!r} 不是七个名字之一：{', '.join(RULERS)}",
+            )
+        )
+    return name
 
 
 @exercise
@@ -258,7 +307,7 @@ def rulers() -> Exercise:
     }
     return Exercise(
         cases=[Case(why, (key,), name, kind="") for key, (name, why) in sentences.items()],
-        use=lambda answers, key: str(answers[key]).strip().lower(),
+        use=lambda answers, key: ruler_named(answers[key]),
         show_all=True,
     )
 
