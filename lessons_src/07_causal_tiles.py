@@ -19,7 +19,7 @@ After this lesson you can
 
 # %% [markdown] tags=["zh"] en="951bbe21"
 r"""
-# 07 · 因果 tile
+# 07 · 因果掩码与 tile
 
 学完本课，你能够
 
@@ -166,10 +166,11 @@ def softmax(s):
 
 
 seen = np.array([True, True, False])
-for s in (np.array([1.0, 2, 3]), np.array([-2e9, -2e9 + 1, 3])):
-    print("times 0", softmax(s * seen).round(3))
+rows_of_scores = {"ordinary": np.array([1.0, 2, 3]), "very low": np.array([-2e9, -2e9 + 1, 3])}
+for name, s in rows_of_scores.items():
+    print(f"{name}, times 0:", softmax(s * seen).round(3))
     for low in (-1e9, -np.inf):
-        print(f"{low:7.0e}", softmax(np.where(seen, s, low)).round(3))
+        print(f"{name}, {low:7.0e}:", softmax(np.where(seen, s, low)).round(3))
 
 # %% [markdown] tags=["en"]
 r"""
@@ -226,16 +227,16 @@ $0 \cdot \text{NaN}$ is NaN. Leaving a key out is safer than multiplying it by 0
 
 ## A hidden tile changes nothing
 
-Suppose *all* keys of a tile are hidden from a row that has seen some key before. The maximum stays, so $\alpha = 1$; all of $\tilde P$ is 0; the update returns the state it was given. In fractions, so that “the same” means the same:
+Suppose *all* keys of a tile are hidden from a row that has seen some key before. The maximum stays, so $\alpha = 1$; all of $\tilde P$ is 0; the update returns the state it was given. In fractions and in base 2, as in lesson 05, so that “the same” means the same:
 """
 
-# %% [markdown] tags=["zh"] en="0419fa65"
+# %% [markdown] tags=["zh"] en="eaad95ac"
 r"""
 $0 \cdot \text{NaN}$ 还是 NaN。不去碰一个 key，比把它乘以 0 更安全，也更省。
 
 ## 被遮住的 tile 什么也不改变
 
-设某一行已经见过一些 key，而一个 tile 的 key 对它*全部*遮住。最大值不变，所以 $\alpha = 1$；$\tilde P$ 全是 0；更新之后的状态就是原来的状态。用有理数来算，“相同”就是真的相同：
+设某一行已经见过一些 key，而一个 tile 的 key 对它*全部*遮住。最大值不变，所以 $\alpha = 1$；$\tilde P$ 全是 0；更新之后的状态就是原来的状态。像第 05 课那样用有理数、以 2 为底来算，“相同”就是真的相同：
 """
 
 # %%
@@ -245,7 +246,8 @@ s, v = np.array([[1, 2], [0, 3]]), np.array([[1, 0], [2, 5]])
 hidden = np.full((2, 2), -np.inf)
 before = state_of(s, v, exp=exact_exp2)
 after = update(before, hidden, v, exp=exact_exp2)
-print([bool(np.all(old == new)) for old, new in zip(before, after, strict=True)])
+for name, old, new in zip(("m", "ℓ", "Õ"), before, after, strict=True):
+    print(name, "the same:", np.all(old == new))
 
 # %% [markdown] tags=["en"]
 r"""
@@ -526,7 +528,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-“Full” speaks of the *causal* mask and of keys that exist. A kernel that pads its last tile must still hide the columns from $N_k$ on there, full or not.
+“Full” speaks of the *causal* mask and of keys that exist. A GPU kernel fills its last tile up to $B_c$ columns (it *pads* it). There it must still hide the columns from $N_k$ on, full or not.
 
 ## Two savings, not one
 
@@ -535,9 +537,9 @@ Lesson 06 saved by *not materialising* $S$ and $P$. Now there is a second saving
 **Predict before you run on.** $N = 512$, tiles of 64, causal. Which saving removes traffic, which removes scores?
 """
 
-# %% [markdown] tags=["zh"] en="dfa8d6eb"
+# %% [markdown] tags=["zh"] en="8bd9fdeb"
 r"""
-“全可见”说的只是*因果*掩码和真实存在的 key。如果 kernel 把最后一个 tile 补齐，那么不论它是不是全可见，从 $N_k$ 起的列仍要遮住。
+“全可见”说的只是*因果*掩码和真实存在的 key。GPU 上的 kernel 会把最后一个 tile 补齐到 $B_c$ 列；在那里，不论它是不是全可见，从 $N_k$ 起的列仍要遮住。
 
 ## 省下的是两样，不是一样
 
@@ -556,8 +558,9 @@ truth = naive_attention(q, k, v, causal=True)[0]
 
 
 def measure(attend, skip):
-    memory = Memory(dtype="float16")
+    memory = Memory(dtype="float16")  # counts 2 bytes a number in slow memory
     out, _ = attend(q, k, v, b_r=64, b_c=64, causal=True, skip=skip, memory=memory)
+    # the log has an event for each tile of scores placed on chip, at 4 bytes a score
     placed = [e.nbytes // 4 for e in memory.events if (e.kind, e.name) == ("chip", "S")]
     return out, memory.traffic, sum(placed)
 
@@ -677,7 +680,7 @@ r"""
 
 只有窄窄一条带子需要逐元素的掩码。
 
-**先猜后算**：$N$ 加倍，可见的对数变成几倍？
+**先猜后算**：$N$ 加倍，可见的配对变成几倍？
 """
 
 # %% [markdown] tags=["en"]
@@ -687,7 +690,7 @@ So element-wise masks are needed in a narrow band only. But the visible pairs ar
 
 # %% [markdown] tags=["zh"] en="5139501f"
 r"""
-所以只有窄窄一条带子需要逐元素的掩码。但可见的对数仍是 $N$ 的平方级。**先猜后算**：$N$ 加倍，可见的对数变成几倍？
+所以只有窄窄一条带子需要逐元素的掩码。但可见的 query–key 配对，个数仍是 $N$ 的平方级。**先猜后算**：$N$ 加倍，可见的配对变成几倍？
 """
 
 
@@ -704,7 +707,7 @@ Nor does skipping belong to one order of the loops:
 
 # %% [markdown] tags=["zh", "slide"] en="ecc5deab"
 r"""
-## 半个正方形不是一条线
+## 平方的一半还是平方级
 
 {output}
 
@@ -919,6 +922,12 @@ r"""
 r"""
 *Picture: queries downwards, keys to the right. Filled cells are visible pairs. A crossed tile is skipped; a tile with a thick border is a boundary tile, with filled and empty cells; the other tiles are full. Beside the map: the count of each kind, the scores that are computed and those that are visible, and the bytes of K and V that skipping saves, for d = 64 and 2 bytes a number.*
 
+<details><summary>Which setting skips most, and which nothing?</summary>
+
+Most: a long side with the corner that is wrong for it. $N_q = 16$, $N_k = 1$ bottom-right: 15 queries see no key. $N_q = 1$, $N_k = 16$ top-left: 15 keys are seen by nobody. With tiles of one token 15 of 16 are skipped. Exchange the two corners, and none is.
+
+</details>
+
 ## Exercises
 
 **2 · One query tile** (12 minutes). Write `causal_tile(q_i, r_0, k, v, b_c, offset)`: the rows of `q_i` are the queries $r_0, r_0 + 1, \dots$; the keys come in tiles of `b_c`. Visit only tiles of which the query tile sees something, and mask where needed. Return $O_i$, shape `(rows, d_v)`, and $L_i$, shape `(rows,)`; the scale is 1. A row without a visible key has $O = 0$ and $L = -\infty$. The check passes `k` and `v` in counted memory: use `len(k)`, `k[cols]` and `v[cols]`, and nothing more is read than you ask for. You may use `tiles`, `classify`, `visible`, `identity`, `update`, and `finish(state)`, which returns $O$ and $L$.
@@ -942,9 +951,15 @@ On `"skip"`: `continue`. Then `s = q_i @ k[cols].T`, and `s = np.where(visible(r
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="432e8113"
+# %% [markdown] tags=["zh"] en="b0645af0"
 r"""
 *图：query 从上往下，key 从左往右。填色的格子是可见的对。画叉的 tile 被跳过；粗边的 tile 是边界块，里面有填色的格子，也有空白的格子；其余的 tile 全可见。旁边是：每一种各有多少个，算了多少分数、其中多少可见，以及跳过省下了 K 和 V 的多少字节（d = 64，每个数 2 字节）。*
+
+<details><summary>哪种设置跳过的最多？哪种一个也不跳过？</summary>
+
+最多的：有一边很长，又选了不适合它的角。$N_q = 16$、$N_k = 1$、右下对齐：15 个 query 一个 key 也看不见。$N_q = 1$、$N_k = 16$、左上对齐：15 个 key 谁也看不见它们。每块一个 token 时，16 个 tile 跳过 15 个。把两个角互换，就一个也不跳过。
+
+</details>
 
 ## 练习
 
@@ -994,7 +1009,7 @@ check.causal_tile(causal_tile)
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Which mask is it?** (6 minutes). `attend(q, k, v)` is somebody's attention: `q` of shape `(n_q, d)`, `k` of shape `(n_k, d)`, `v` of shape `(n_k, d_v)`, result `(n_q, d_v)`. You cannot read its code. Write `alignment(attend)`, which calls it on inputs of your choice and returns `"top-left"`, `"bottom-right"` or `"none"` (no mask). A row without a visible key may come out as 0 or as NaN.
+**3 · Which mask is it?** (6 minutes). `attend(q, k, v)` is somebody's attention: `q` of shape `(n_q, d)`, `k` of shape `(n_k, d)`, `v` of shape `(n_k, d_v)`, result `(n_q, d_v)`, scale $1/\sqrt d$. You cannot read its code. Write `alignment(attend)`, which calls it on inputs of your choice and returns `"top-left"`, `"bottom-right"` or `"none"` (no mask). A row without a visible key may come out as 0 or as NaN.
 
 <details><summary>Hint 1</summary>
 
@@ -1015,9 +1030,9 @@ Make the weights visible: equal scores (`q` and `k` all zero) and values that te
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="037623e2"
+# %% [markdown] tags=["zh"] en="619d6d30"
 r"""
-**3 · 是哪一种掩码？**（6 分钟）`attend(q, k, v)` 是别人写的注意力：`q` 的形状是 `(n_q, d)`，`k` 是 `(n_k, d)`，`v` 是 `(n_k, d_v)`，结果是 `(n_q, d_v)`。你看不到它的代码。写 `alignment(attend)`：用你自己选的输入调用它，返回 `"top-left"`（左上）、`"bottom-right"`（右下）或 `"none"`（没有掩码）。一个可见 key 都没有的行，结果可能是 0，也可能是 NaN。
+**3 · 是哪一种掩码？**（6 分钟）`attend(q, k, v)` 是别人写的注意力：`q` 的形状是 `(n_q, d)`，`k` 是 `(n_k, d)`，`v` 是 `(n_k, d_v)`，结果是 `(n_q, d_v)`，缩放因子是 $1/\sqrt d$。你看不到它的代码。写 `alignment(attend)`：用你自己选的输入调用它，返回 `"top-left"`（左上）、`"bottom-right"`（右下）或 `"none"`（没有掩码）。一个可见 key 都没有的行，结果可能是 0，也可能是 NaN。
 
 <details><summary>提示 1</summary>
 
@@ -1106,7 +1121,7 @@ For **e** and **f**, what is $\delta$ when $N_q = N_k$, and what is it when $N_q
 
 # %% [markdown] tags=["zh"] en="108d71b3"
 r"""
-运行本 notebook 的这个版本只看得见 key 0，即左上对齐。所以用这个函数做 decode 时，写 `is_causal=True` 是错的。别的库有的选了另一个角，flash-attn 还在 2.1 版换了边。名字靠不住，要像刚才这样问清楚。
+运行本 notebook 的这个版本只看得见 key 0，即左上对齐。所以用这个函数做 decode 时，写 `is_causal=True` 是错的。别的库有的选了另一个角，flash-attn 到 2.1 版还改过一次。名字靠不住，要像刚才这样问清楚。
 
 **4 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1125,7 +1140,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-**c**：看可见对数那张表的最后一列。**d**：看讲对齐方式之前的那个单元格。
+**c**：看可见配对那张表的最后一列。**d**：看讲对齐方式之前的那个单元格。
 
 </details>
 
@@ -1212,7 +1227,7 @@ r"""
 
 - 能跳过的 tile 出现在许多 query 一起处理的时候，即训练和 prefill。解码一个 token 时通常一个也没有。
 - 数的是字节和分数。跳过能省多少*时间*，这里没有说。
-- 总量仍是 $N$ 的平方级：半个正方形不是一条线。
+- 总量仍随 $N$ 的平方增长：平方的一半还是平方级。
 - 跳不跳过由程序决定。某个 kernel 到底跳不跳，要看那个 kernel 和它的配置。
 - $-\infty$、很大的负数，或者只靠循环边界，都只是手段。要紧的是权重为 0，而且值根本没有被碰过。
 

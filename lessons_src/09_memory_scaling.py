@@ -91,7 +91,7 @@ And a fourth for comparison: the bytes held **on chip**.
 r"""
 ## 什么是线性的？
 
-“FlashAttention 让注意力对 $N$ 是线性的。”这句话你会常常遇到。要判断它对不对，先得问：是*什么*线性？有三个量很容易混为一谈：
+“FlashAttention 让注意力对 $N$ 是线性的。”这句话你会常常遇到。要判断它对不对，先得问：*什么*是线性的？有三个量很容易混为一谈：
 
 - **存储量**：要在慢速内存里占位置的元素；
 - **计算量**：要算出的分数，每个分数要 $4d$ 次运算（两个乘积）；
@@ -110,10 +110,11 @@ from utils.sizes import elements
 rng, d = np.random.default_rng(9), 64
 
 
-def quantities(attend, n, kept):
+def quantities(attend, n, kept):  # kept: the tensors that a call adds to Q, K and V
     memory = Memory(dtype="float16")
     attend(*rng.standard_normal((3, n, d)), b_r=64, b_c=64, memory=memory)
     stored = sum(elements(n, d)[name] for name in kept)
+    # the log has an event for each tile of scores placed on chip, at 4 bytes a score
     placed = [e.nbytes // 4 for e in memory.events if (e.kind, e.name) == ("chip", "S")]
     return stored, sum(placed), memory.traffic, memory.peak
 
@@ -147,20 +148,20 @@ for attend, kept in [(materialised_attention, "OLSP"), (tiled_attention, "OL")]:
 
 # %% [markdown] tags=["en"]
 r"""
-`materialised_attention` is the naive way, on the course's counted memory. As stored we count $O$ and $L$, and for the naive way also $S$ and $P$. Its share on chip doubles because its softmax needs whole rows.
+`materialised_attention` is the naive way, on the course's counted memory. As stored we count what a call adds to its inputs: $O$ and $L$, and for the naive way also $S$ and $P$, which bring the factor close to 4. Its share on chip doubles because its softmax needs whole rows.
 
 Now read the second line. FlashAttention is linear in *one* column: what is stored. On chip it is even constant. But the scores are quadratic: each of the $N^2$ is computed. And the traffic comes close to a factor of 4 as well; what keeps it below is the part that grows with $N$ only: $Q$, $O$ and $L$.
 
-So the traffic is *smaller* (the last column), not linear: $K$ and $V$ are read once by each of the $N / B_r$ query tiles, $2N^2d/B_r$ elements. A causal mask halves what is computed (lesson 07 counted it) and what is moved, and leaves the power alone:
+So the traffic is *smaller* (the last column), not linear: $K$ and $V$ are read once by each of the $N / B_r$ query tiles, $2N^2d/B_r$ elements. A causal mask halves what is computed (lesson 07 counted it) and what is moved of $K$ and $V$, and leaves the power alone:
 """
 
-# %% [markdown] tags=["zh"] en="9ab9df9b"
+# %% [markdown] tags=["zh"] en="c9557e1f"
 r"""
-`materialised_attention` 是朴素的做法，在课程的计数内存上运行。存储量一列计入 $O$ 和 $L$，朴素的做法还要加上 $S$ 和 $P$。它在片上的占用会加倍，因为它的 softmax 需要整行。
+`materialised_attention` 是朴素的做法，在课程的计数内存上运行。存储量一列只计一次调用在输入之外新添的：$O$ 和 $L$，朴素的做法还要加上 $S$ 和 $P$，所以接近 4 倍。它在片上的占用会加倍，因为它的 softmax 需要整行。
 
 现在看第二行。FlashAttention 只在*一*列上是线性的：存储量。片上占用甚至是常数。但分数的个数是平方级的：$N^2$ 个一个不少都要算。访存量也接近 4 倍；没有到 4 倍，是因为里面有只随 $N$ 增长的部分：$Q$、$O$ 和 $L$。
 
-所以访存量是*变小*了（最后一列），并不是变成线性：$N / B_r$ 个 query tile（块）每个都把 $K$ 和 $V$ 读一遍，一共 $2N^2d/B_r$ 个元素。因果掩码（causal mask）把要算的（第 07 课数过）和要搬的都减半，幂次不变：
+所以访存量是*变小*了（最后一列），并不是变成线性：$N / B_r$ 个 query tile（块）每个都把 $K$ 和 $V$ 读一遍，一共 $2N^2d/B_r$ 个元素。因果掩码（causal mask）把要算的（第 07 课数过）和要搬的 $K$、$V$ 都减半，幂次不变：
 """
 
 # %%
@@ -561,18 +562,22 @@ print([f"{size / (8 * n * n):.2f}" for n, size in zip(sizes, peaks[frugal], stri
 
 # %% [markdown] tags=["en"]
 r"""
-If the peak is about $c \cdot N^p$, then $\ln(\text{peak}) = \ln c + p \ln N$: on logarithmic axes a straight line with slope $p$. A fixed part bends that line at small sizes, so we fit only the upper ones, $N \ge 16 B$:
+Nearly one: what exceeds it is $O$, a share of $d/N$.
+
+If the peak is about $c \cdot N^p$, then $\ln(\text{peak}) = \ln c + p \ln N$: on logarithmic axes a straight line with slope $p$. A fixed part bends that line at small sizes, so we fit only the upper ones, sixteen tiles or more:
 """
 
-# %% [markdown] tags=["zh"] en="5dd1c9df"
+# %% [markdown] tags=["zh"] en="59f16674"
 r"""
-如果峰值大约是 $c \cdot N^p$，那么 $\ln(\text{peak}) = \ln c + p \ln N$：在对数坐标里是一条斜率为 $p$ 的直线。固定的部分会让直线在小尺寸处弯曲，所以只拟合上半段，$N \ge 16 B$：
+差不多是一个：多出来的是 $O$，占 $d/N$。
+
+如果峰值大约是 $c \cdot N^p$，那么 $\ln(\text{peak}) = \ln c + p \ln N$：在对数坐标里是一条斜率为 $p$ 的直线。固定的部分会让直线在小尺寸处弯曲，所以只拟合上半段，即至少十六个 tile 的那些：
 """
 
 # %%
 from utils.sizes import growth
 
-upper = [number for number, n in enumerate(sizes) if n >= 16 * 64]
+upper = [number for number, n in enumerate(sizes) if n >= 16 * 64]  # tiles of 64
 chosen = [sizes[number] for number in upper]
 for attend, values in peaks.items():
     print(f"{attend.__name__:6}  slope {growth(chosen, [values[u] for u in upper]):.2f}")
@@ -785,20 +790,32 @@ r"""
 r"""
 *Picture: bytes over N, both axes logarithmic. The line of S is twice as steep as those of the ruler and of L, and crosses the ruler inside the ring, at N = d or N = 4d. Crosses: naive attention as measured, parallel to S and above it, ending where memory ran out. Dots: the kernel as measured, which lie along Q at the start values of the controls, since it allocates O and little else. Beside it the bytes at the chosen N.*
 
+<details><summary>What moves?</summary>
+
+More heads lift all three lines alike. The dtype lifts $S$ and the ruler; $L$ stays float32. $d$ moves the ruler alone: $S$ and $L$ do not depend on it. So the ring is at the same $N$ for every number of heads and every dtype.
+
+</details>
+
 ## Why it pays
 
-A matrix that is written out costs three times: room, a write, and later reads. Four passes over $N^2$ elements of two bytes are $8N^2$ bytes, for $4N^2d$ operations: $d/2$ operations a byte. How fast can a program be at best that makes these passes, if the memory delivers 4.8 TB/s (an H200, by its data sheet)?
+A matrix that is written out costs three times: room, a write, and later reads. Four passes over $N^2$ elements of two bytes are $8N^2$ bytes, for $4N^2d$ operations: $d/2$ operations a byte. How fast can a program be at best that makes these passes, if the memory delivers 4.8 TB/s (an H200, by its data sheet)? Below, a TFLOP/s is $10^{12}$ operations a second.
 
 **Predict before you run on.** Does the course's kernel run there above or below this limit?
 """
 
-# %% [markdown] tags=["zh"] en="c15cea75"
+# %% [markdown] tags=["zh"] en="8961d1c2"
 r"""
 *图：字节数随 N 的变化，两个轴都用对数刻度。S 的线比尺子和 L 的线陡一倍，在圆圈里与尺子相交，也就是 N = d 或 N = 4d 处。叉：测得的朴素注意力，与 S 平行、在它上方，到显存用完处为止。圆点：测得的 kernel；控件都在初始值时，它们落在 Q 的线上，因为 kernel 除了 O 几乎什么都不分配。旁边是所选的 N 处各有多少字节。*
 
+<details><summary>什么在动？</summary>
+
+头数增加，三条线一起上移同样多。换数据类型，移动的是 $S$ 和尺子；$L$ 一直是 float32。$d$ 只移动尺子：$S$ 和 $L$ 与它无关。所以不论有几个头、用哪种数据类型，圆圈都在同一个 $N$ 处。
+
+</details>
+
 ## 为什么划算
 
-一个写出来的矩阵要付三次代价：占地方，写一遍，之后还要读。$N^2$ 个两字节的元素走四遍是 $8N^2$ 字节，用于 $4N^2d$ 次运算：每字节 $d/2$ 次运算。如果内存每秒送来 4.8 TB（H200 的数据表这样写），一个要走这四遍的程序最快能有多快？
+把一个矩阵写出来，要付三次代价：占地方，写一遍，之后还要读。$N^2$ 个两字节的元素走四遍是 $8N^2$ 字节，用于 $4N^2d$ 次运算：每字节 $d/2$ 次运算。如果内存每秒送来 4.8 TB（H200 的数据表这样写），一个要走这四遍的程序最快能有多快？下面的 1 TFLOP/s 是每秒 $10^{12}$ 次运算。
 
 **先猜后算**：课程的 kernel 在那块卡上的速度，比这个上限高还是低？
 """
@@ -862,16 +879,20 @@ The passes alone hold a naive program to 154 or 307 TFLOP/s, and the recorded on
 
 ## Training: the backward pass keeps no P
 
-The gradient needs $P$. Naive training therefore keeps $N^2$ elements a head from the forward to the backward pass. FlashAttention keeps $L$ and computes $P$ once more, tile by tile:
+The gradient needs $P$. Naive training therefore keeps $N^2$ elements a head from the forward to the backward pass. FlashAttention keeps $L$ and computes $P$ once more, tile by tile.
+
+Write $dX$ for the gradient of the loss with respect to a matrix $X$: a matrix of the same shape. $dO$ comes from the layers that follow. $\circ$ multiplies entry by entry; $\mathrm{rowsum}$ adds up each row, so $D$ has one number a row, like $L$, and both are subtracted from whole rows:
 """
 
-# %% [markdown] tags=["zh"] en="805b055f"
+# %% [markdown] tags=["zh"] en="e3f542fe"
 r"""
-单是这四遍，就把朴素的程序限制在 154 或 307 TFLOP/s，而记录下来的还远远低于它：那个程序连 float32 的副本也要搬。kernel 能超过这个上限，因为它根本不走这四遍。这是在占地方之外的第二份节省。
+单是这四遍，就把朴素的程序限制在 154 或 307 TFLOP/s，而记录下来的还远远低于它：那个程序连 float32 的副本也要搬。kernel 能超过这个上限，因为它根本不走这四遍。除了省地方，这是第二份节省。
 
 ## 训练：反向传播（backward pass）不保存 P
 
-求梯度需要 $P$。所以朴素的训练要把每个头的 $N^2$ 个元素从前向一直留到反向。FlashAttention 只留下 $L$，到时候再逐个 tile 把 $P$ 算一遍：
+求梯度需要 $P$。所以朴素的训练要把每个头的 $N^2$ 个元素从前向一直留到反向。FlashAttention 只留下 $L$，到时候再逐个 tile 把 $P$ 算一遍。
+
+用 $dX$ 表示损失对矩阵 $X$ 的梯度，两者形状相同。$dO$ 由后面的层传来。$\circ$ 是逐元素相乘；$\mathrm{rowsum}$ 把每一行加起来，所以 $D$ 和 $L$ 一样，每行一个数，两者都是从整行里减去：
 """
 
 # %% [markdown]
@@ -951,7 +972,7 @@ More arithmetic, less memory. (The FlashAttention paper reports that it is faste
 
 ## More exercises
 
-**2 · When $S$ equals the KV cache** (8 minutes). A model that writes text keeps $K$ and $V$ of all earlier tokens: the *KV cache*, for each of its `layers` layers and each of its `h_kv` key heads, $N$ rows of $d$ for $K$ and as many for $V$. The scores of *one* layer, for all its `h_q` query heads with $N$ queries and $N$ keys, are freed before the next layer. Write `equal_n(d, h_q, h_kv, layers)`: the $N$ at which these scores have as many elements as the whole cache.
+**2 · When $S$ equals the KV cache** (8 minutes). A model that writes text keeps $K$ and $V$ of all earlier tokens: the *KV cache*, for each of its `layers` layers and each of its `h_kv` key heads (several query heads may share one), $N$ rows of $d$ for $K$ and as many for $V$. The scores of *one* layer, for all its `h_q` query heads with $N$ queries and $N$ keys, are freed before the next layer. Write `equal_n(d, h_q, h_kv, layers)`: the $N$ at which these scores have as many elements as the whole cache.
 
 <details><summary>Hint 1</summary>
 
@@ -972,13 +993,13 @@ Scores: $H_q N^2$. Cache: $2 \cdot \mathrm{layers} \cdot H_{kv} \cdot N d$. Set 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="0ee5bf24"
+# %% [markdown] tags=["zh"] en="1cb7d9a0"
 r"""
 计算多了，内存少了。（FlashAttention 的论文说这样也更快；这里没有测。）到底保存什么，dropout 的随机状态怎样恢复，各个版本并不相同。
 
 ## 更多练习
 
-**2 · $S$ 何时等于 KV 缓存**（8 分钟）。写文本的模型会留着之前所有 token 的 $K$ 和 $V$，这就是 *KV 缓存*（KV cache）：`layers` 层，每层 `h_kv` 个 key 头，每个头的 $K$ 有 $N$ 行、每行 $d$ 个数，$V$ 也一样多。*一*层的分数，是全部 `h_q` 个 query 头、每个头 $N$ 个 query 对 $N$ 个 key；算下一层之前就释放了。写 `equal_n(d, h_q, h_kv, layers)`：$N$ 为多少时，这些分数的元素与整个缓存一样多？
+**2 · $S$ 何时等于 KV 缓存**（8 分钟）。写文本的模型会留着之前所有 token 的 $K$ 和 $V$，这就是 *KV 缓存*（KV cache）：`layers` 层，每层 `h_kv` 个 key 头（几个 query 头可以共用一个），每个头的 $K$ 有 $N$ 行、每行 $d$ 个数，$V$ 也一样多。*一*层的分数，是全部 `h_q` 个 query 头、每个头 $N$ 个 query 对 $N$ 个 key；算下一层之前就释放了。写 `equal_n(d, h_q, h_kv, layers)`：$N$ 为多少时，这些分数的元素与整个缓存一样多？
 
 <details><summary>提示 1</summary>
 
@@ -1017,9 +1038,9 @@ r"""
 
 - **a**: With $d = 64$ the break-even is at $N = 256$.
 - **b**: Besides its output, a call on $N$ rows allocates $4N$ bytes a head and nothing else.
-- **c**: Twice the context, and one program of the kernel still holds the same.
+- **c**: Twice the tokens, and whoever works on one query tile still holds the same.
 - **d**: At $N = 8192$ and $d = 64$ the scores are 128 times as many.
-- **e**: Twice the query tile height $B_r$ halves it, twice the context makes it four times as large.
+- **e**: For large $N$, twice the query tile height $B_r$ nearly halves it, and twice the tokens make it nearly four times as large.
 - **f**: Without a mask FlashAttention has no advantage here: naive attention takes just as much.
 
 <details><summary>Hint 1</summary>
@@ -1041,15 +1062,15 @@ c is the only one that does not grow with $N$; f is the one with $4N^2d$; `"stor
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="7b0a7f04"
+# %% [markdown] tags=["zh"] en="9b135668"
 r"""
 **3 · 这句话用的是哪把尺子？**（6 分钟）六句话都是对的。每一句说的是下面七个中的一个：`"one tensor"`（$S$ 只与 $Q$ 比）、`"four tensors"`（$S$ 与 $Q$、$K$、$V$、$O$ 之和比）、`"stored"`（输入和输出）、`"extra"`（输入和输出之外多占的）、`"on chip"`（片上）、`"traffic"`（访存量）、`"arithmetic"`（计算量）。七个里有一个用不到。把每个 `...` 换成它的名字。
 
 - **a**：$d = 64$ 时，两者在 $N = 256$ 处一样大。
 - **b**：除了输出，对 $N$ 行的一次调用每个头还要分配 $4N$ 字节，此外再没有别的。
-- **c**：上下文加倍，kernel 的一个程序占用的还是那么多。
+- **c**：token 加倍，处理一个 query tile 时占用的还是那么多。
 - **d**：$N = 8192$，$d = 64$ 时，分数有它的 128 倍之多。
-- **e**：query tile 的高度 $B_r$ 加倍，它减半；上下文加倍，它变成四倍。
+- **e**：$N$ 很大时，query tile 的高度 $B_r$ 加倍，它几乎减半；token 加倍，它几乎变成四倍。
 - **f**：没有掩码时，FlashAttention 在这一点上没有优势：朴素注意力也正好要这么多。
 
 <details><summary>提示 1</summary>
@@ -1213,13 +1234,13 @@ r"""
 
 - 注意力的分数只是账单上的一项。权重、梯度、优化器状态、其他激活、KV 缓存、kernel 的工作区和内存碎片都还在。
 - 名字里没有 FlashAttention 的调用，也可能不写出 $S$（`naive_attention` 就是）；名字里有的，也可能退回到别的程序。要看后端，看形状和数据类型的条件，看性能分析器。
-- 数出来的访存量是一份计划的访存量。缓存遮住了多少，见第 08 课。
+- 数出来的访存量只是按计划要搬的量。缓存遮住了多少，见第 08 课。
 - 元素或字节的比，单独说明不了时间。每字节 $d/2$ 次运算是上限，不是预测。
 - 重计算（recomputation）只在一个小头上对 $dQ$ 演示过；真正的反向 kernel 是另一回事。
 
 ## 小结
 
-1. 存、算、搬是三个量。FlashAttention 只改变了第一个的 $N$ 的幂次。
+1. 存、算、搬是三个量。FlashAttention 只改变了第一个随 $N$ 增长的幂次。
 2. $S$ 的元素是一个张量的 $N/d$ 倍，是四个之和的 $N/(4d)$ 倍：每次都要说出尺子。
 3. 在输入和输出之外，朴素注意力要 $cN^2$，FlashAttention 要 $N$，用于 $L$；片上占用对 $N$ 是常数。
 4. 峰值计数器要重置，基线要减去；对数坐标里的斜率就是幂次。

@@ -109,7 +109,7 @@ def kind() -> Exercise:
     """kind(rows, cols, offset): "skip", "full" or "boundary"."""
     # in this order each typical mistake fails first where it alone gives its answer
     named = [
-        ((0, 2), (0, 4), 0, say(en="wider than high", zh="宽比高大的 tile")),
+        ((0, 2), (0, 4), 0, say(en="wider than high", zh="宽大于高的 tile")),
         ((0, 3), (1, 3), 0, say(en="the first query sees nothing", zh="第一个 query 什么也看不见")),
         ((0, 3), (2, 4), 0, say(en="only one pair is visible", zh="只有一对可见")),
         ((0, 2), (4, 6), 0, say(en="far above the diagonal", zh="远在对角线以上的 tile")),
@@ -463,7 +463,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="c: when N doubles, the visible pairs grow about fourfold.",
-                zh="c：N 加倍，可见的对数大约变成四倍。",
+                zh="c：N 加倍，可见的配对大约变成四倍。",
             ),
         ),
         "d": (

@@ -279,8 +279,8 @@ def rulers() -> Exercise:
         "c": (
             "on chip",
             say(
-                en="c: only what one program holds, tiles and their state, does not depend on N.",
-                zh="c：只有一个程序占用的东西，也就是 tile 和它们的状态，与 N 无关。",
+                en="c: only what is held for one query tile, tiles and their state, does not depend on N.",
+                zh="c：只有处理一个 query tile 时占用的，也就是 tile 和它们的状态，与 N 无关。",
             ),
         ),
         "d": (
