@@ -1176,7 +1176,7 @@ r"""
 # %%
 show(
     lambda: order_ratios.draw(recorded.TIMES, recorded.CARD),
-    alt=f"two ratios of times over N on {recorded.CARD}: order, and parallelism",
+    alt=order_ratios.alt(recorded.CARD),
 )
 
 # %% [markdown] tags=["en"]

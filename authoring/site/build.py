@@ -28,8 +28,7 @@ def build_site(root: Path, report: Callable[[str], None] = print) -> None:
     site.mkdir(parents=True)
     for language in course.languages:
         lay_out(course, language, work / language)
-        single = root / "dist" / "colab" / language
-        shutil.copytree(single, work / "extra" / language / "notebooks")
+        _add_single_files(course, language, work / "extra" / language / "notebooks")
     _run_sphinx(course, work)
     for language in course.languages:
         shutil.move(work / "html" / language, site / language)
@@ -38,6 +37,13 @@ def build_site(root: Path, report: Callable[[str], None] = print) -> None:
     (site / "index.html").write_text(front_door(course), encoding="utf-8")
     shutil.copy(HERE / "static" / "icon.svg", site)
     report(f"written   {site}: open index.html, or put the folder on any web server")
+
+
+def _add_single_files(course: Course, language: str, folder: Path) -> None:
+    """Copy what each page offers for download; dist/colab may hold more from earlier builds."""
+    folder.mkdir(parents=True)
+    for lesson in course.lessons:
+        shutil.copy(course.root / "dist" / "colab" / language / f"{lesson.slug}.ipynb", folder)
 
 
 def _run_sphinx(course: Course, work: Path) -> None:

@@ -5,6 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from utils.draw.palette import DPI, FONT, INK, LARGE, PAPER, SMALL
+from utils.language import say
 
 RATIOS = {
     "order: v1 / v2_serial": ("v1", "v2_serial"),
@@ -25,6 +26,17 @@ def ratios(rows: list[dict], above: str, below: str, what: str) -> dict[tuple, f
     """Return {(heads, n, d): row of `above` / row of `below`} where both were measured."""
     points = by_point(rows).items()
     return {at: r[above][what] / r[below][what] for at, r in points if {above, below} <= r.keys()}
+
+
+def alt(card: str) -> str:
+    """Return the picture in words."""
+    return say(
+        en=f"Ratios of times over N as measured on {card}, a row of panels for each head dimension:"
+        " left v1 over v2 one after another, right that over v2 in parallel; a line for each number"
+        " of heads.",
+        zh=f"在 {card} 上测得的时间之比随 N 的变化，每种头维度一行：左边是 v1 与逐个执行的 v2 之比，"
+        "右边是逐个执行的 v2 与并行的 v2 之比；每种头数一条线。",
+    )
 
 
 def draw(rows: list[dict], card: str) -> Figure:

@@ -93,6 +93,18 @@ def test_a_picture_keeps_its_words(built):
     assert {"alt": "Three boxes."} in named
 
 
+@pytest.mark.parametrize("lesson", read_course(ROOT).lessons, ids=lambda lesson: lesson.slug)
+def test_every_picture_says_in_the_notebooks_language_what_it_shows(lesson):
+    for language in LANGUAGES:
+        file = ROOT / "notebooks" / language / "solutions" / f"{lesson.slug}.ipynb"
+        for cell in nbformat.read(file, as_version=4).cells:
+            for out in cell.get("outputs", ()):
+                if "image/png" in out.get("data", {}):
+                    alt = out.metadata["image/png"]["alt"]
+                    assert bool(re.search("[一-鿿]", alt)) is (language == "zh"), alt
+                    assert len(alt) > {"en": 60, "zh": 20}[language], alt
+
+
 @pytest.mark.parametrize("words", [("",), ("One.", "Two.")])
 def test_a_picture_without_its_own_words_stops_the_site(built, words):
     picture(built, *words)
