@@ -6,7 +6,8 @@ import pytest
 from authoring.build import Plan, build, load, prepare
 from authoring.course import LANGUAGES, read_course
 from authoring.errors import SourceError
-from authoring.slides import deck, faults, split
+from authoring.slides import deck
+from authoring.slides_cells import faults, split
 from authoring.slides_pictures import file_name
 from tests.authoring.workshop import TITLE, pair
 from tests.test_house import ROOT
@@ -90,6 +91,12 @@ def test_outputs_are_the_solutions_and_notes_stand_beside_the_slide(workshop):
 def test_nothing_in_a_deck_has_an_address_in_the_network(workshop):
     html = html_of(workshop, LESSON)
     assert "http://" not in html and "https://" not in html
+
+
+def test_a_deck_needs_the_notebooks(workshop):
+    course, lesson, _, parts = sections(workshop, LESSON)
+    with pytest.raises(SourceError, match="has not been built"):
+        deck(course, lesson, "en", parts)
 
 
 def test_a_wide_output_gets_smaller_type(workshop):
