@@ -348,7 +348,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="e: a count knows neither how many copies are alive nor what a cache hides nor how long anything takes.",
-                zh="e：光靠数，不知道同时有几份副本、缓存遮住了多少，也不知道要花多少时间。",
+                zh="e：光靠数，不知道同时有几份副本、缓存挡下了多少，也不知道要花多少时间。",
             ),
         ),
         "f": (
