@@ -3,6 +3,11 @@
 import math
 
 import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from utils.checks.capstone_models import SLIPS
 
 
 def head_divide(h, h_q, h_kv):
@@ -86,13 +91,282 @@ def lse_wrong_way(m2, l):
     return (m2 + np.log2(l)) / np.log(2)
 
 
+@triton.jit
+def update_plain(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    top = tl.maximum(m, tl.max(s, 1))
+    safe = tl.where(top == float("-inf"), 0.0, top)
+    old, p = tl.exp2(m - safe), tl.exp2(s - safe[:, None])
+    acc = acc * old[:, None] + tl.dot(p.to(v_tile.dtype), v_tile, input_precision="ieee")
+    return top, old * l + tl.sum(p, axis=1), acc
+
+
+@triton.jit
+def update_merged(m, l, acc, scores, v_tile, scale_log2):
+    """The state of the tile alone, then lesson 05's merge of two states."""
+    m_tile = tl.max(scores, 1) * scale_log2
+    low = tl.where(m_tile == -float("inf"), 0.0, m_tile)
+    p = tl.exp2(scores * scale_log2 - low[:, None])
+    both = tl.maximum(m, m_tile)
+    ref = tl.where(both == -float("inf"), 0.0, both)
+    a, b = tl.exp2(m - ref), tl.exp2(m_tile - ref)
+    pv = tl.dot(p.to(v_tile.dtype), v_tile, input_precision="ieee")
+    return both, a * l + b * tl.sum(p, 1), a[:, None] * acc + b[:, None] * pv
+
+
+@triton.jit
+def heart_acc(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    p = tl.exp2(s - ref[:, None])
+    l = tl.exp2(m - ref) * l + tl.sum(p, 1)
+    acc += tl.dot(p.to(v_tile.dtype), v_tile, input_precision="ieee")
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_l(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    p = tl.exp2(s - ref[:, None])
+    l += tl.sum(p, 1)
+    acc = acc * tl.exp2(m - ref)[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_upside_down(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha = tl.exp2(m_new - m)
+    p = tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_after(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    l = (l + tl.sum(p, 1)) * alpha
+    acc = (acc + tl.dot(p.to(v_tile.dtype), v_tile)) * alpha[:, None]
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_old_m(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    return m, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_no_scale(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(scores - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_m_scaled(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, scale_log2 * tl.max(scores, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(scores - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_twice(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1) * scale_log2)
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s * scale_log2 - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_exp(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp(m - ref), tl.exp(s - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_alpha_exp(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp(m - ref), tl.exp2(s - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_axis(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 0), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_tile_max(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.max(s, 1)
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_bare_m(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(scores * scale_log2 - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_no_guard(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_half(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    acc = tl.dot(p.to(tl.float16), v_tile.to(tl.float16), acc * alpha[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), acc
+
+
+@triton.jit
+def heart_half_p_only(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    acc = tl.dot(p.to(tl.float16), v_tile, acc * alpha[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), acc
+
+
+@triton.jit
+def whole_kernel(
+    q, k, v, out, n_q, n_k, h_q, h_kv, scale,
+    CAUSAL: tl.constexpr, D: tl.constexpr, B_R: tl.constexpr, B_C: tl.constexpr, SLIP: tl.constexpr,
+):  # fmt: skip
+    i, bh = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    b, h = bh // h_q, bh % h_q
+    kv_head = h // (h_q // h_kv)
+    if SLIP == "head_modulo":
+        kv_head = h % h_kv
+    if SLIP == "first_head":
+        kv_head = 0 * h
+    kv = (b * h_kv + kv_head) * n_k * D
+    rows, f = i * B_R + tl.arange(0, B_R), tl.arange(0, D)
+    inside = (rows < n_q)[:, None]
+    at = (bh * n_q + rows)[:, None] * D + f[None, :]
+    q_tile = tl.load(q + at, mask=inside, other=0.0)
+    m = tl.full([B_R], -float("inf"), tl.float32)
+    l = tl.zeros([B_R], tl.float32)
+    acc = tl.zeros([B_R, D], tl.float32)
+    offset = n_k - n_q
+    if SLIP == "top_left":
+        offset = 0
+    if SLIP == "one_key_less":
+        offset -= 1
+    end = n_k
+    if SLIP == "tail_dropped":
+        end = n_k // B_C * B_C
+    hidden = -1e9 if SLIP == "finite_sentinel" else -float("inf")
+    for c0 in range(0, end, B_C):
+        cols = c0 + tl.arange(0, B_C)
+        known = (cols < n_k)[:, None]
+        if SLIP == "read_outside":
+            known = (cols >= 0)[:, None]
+        k_tile = tl.load(k + kv + cols[:, None] * D + f[None, :], mask=known, other=0.0)
+        v_tile = tl.load(v + kv + cols[:, None] * D + f[None, :], mask=known, other=0.0)
+        s = tl.dot(q_tile, tl.trans(k_tile)) * scale
+        visible = (cols < n_k)[None, :]
+        if SLIP == "phantom_keys":
+            visible = (cols >= 0)[None, :]
+        if CAUSAL and SLIP != "not_causal":
+            visible = visible & (cols[None, :] <= rows[:, None] + offset)
+        if SLIP != "masked_after_exp":
+            s = tl.where(visible, s, hidden)
+        m_new = tl.maximum(m, tl.max(s, 1))
+        if SLIP == "tile_maximum":
+            m_new = tl.max(s, 1)
+        ref = m_new
+        if SLIP != "no_guard":
+            ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+        p, alpha = tl.exp(s - ref[:, None]), tl.exp(m - ref)
+        if SLIP == "masked_after_exp":
+            p = tl.where(visible, p, 0.0)
+        if SLIP == "not_rescaled" or SLIP == "l_not_rescaled":
+            l = l + tl.sum(p, 1)
+        else:
+            l = l * alpha + tl.sum(p, 1)
+        if SLIP == "not_rescaled" or SLIP == "acc_not_rescaled":
+            acc = tl.dot(p.to(v_tile.dtype), v_tile, acc)
+        else:
+            acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+        m = m_new
+    if SLIP != "not_divided":
+        if SLIP != "masked_after_exp":
+            l = tl.where(l == 0, 1.0, l)
+        acc = acc / l[:, None]
+    if SLIP == "write_outside":
+        inside = (rows >= 0)[:, None]
+    if SLIP == "rows_left_out":
+        inside = (rows < n_q // B_R * B_R)[:, None]
+    tl.store(out + at, acc.to(out.dtype.element_ty), mask=inside)
+
+
+def whole(slip: str = "", b_r: int = 32, b_c: int = 32):
+    def my_flash_attention(q, k, v, causal=False):
+        (b, h_q, n_q, d), (h_kv, n_k) = q.shape, k.shape[1:3]
+        scale = {"no_scale": 1.0, "scale_d": 1 / d}.get(slip, d**-0.5)
+        out = torch.empty_like(q)
+        grid = (triton.cdiv(n_q, b_r), b * h_q)
+        sides = {"D": d, "B_R": b_r, "B_C": b_c}
+        whole_kernel[grid](q, k, v, out, n_q, n_k, h_q, h_kv, scale, causal, **sides, SLIP=slip)
+        return out
+
+    return my_flash_attention
+
+
+def whole_by_hand(q, k, v, causal=False):
+    """Attention without a kernel, with its sums in float64: right, if not what was asked."""
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1).double() for x in (k, v))
+    s = q.double() @ k.transpose(2, 3) / q.shape[3] ** 0.5
+    if causal:
+        r, c = torch.arange(s.shape[2])[:, None], torch.arange(s.shape[3])[None, :]
+        s = s.masked_fill((c > r + s.shape[3] - s.shape[2]).to(s.device), -math.inf)
+    return (torch.softmax(s, 3).nan_to_num() @ v).to(q.dtype)
+
+
 TRUTH = {"a": False, "b": True, "c": False, "d": True, "e": False}
 
 RIGHT = {
     "kv_head": [head_divide, head_scaled],
     "key_tiles": [tiles_formula, tiles_counted],
     "natural_lse": [lse_whole, lse_parts],
+    "update": [update_plain, update_merged],
     "judge": [TRUTH],
+    "capstone": [whole(), whole(b_r=16, b_c=64), whole_by_hand],
 }
 
 WRONG = {
@@ -115,5 +389,24 @@ WRONG = {
         "only_l_converted": [lse_only_l],
         "wrong_direction": [lse_wrong_way],
     },
+    "update": {
+        "acc_not_rescaled": [heart_acc],
+        "l_not_rescaled": [heart_l],
+        "alpha_upside_down": [heart_upside_down],
+        "rescaled_after_adding": [heart_after],
+        "old_m_returned": [heart_old_m],
+        "scores_not_scaled": [heart_no_scale, heart_m_scaled],
+        "scaled_twice": [heart_twice],
+        "exp_not_exp2": [heart_exp],
+        "alpha_with_exp": [heart_alpha_exp],
+        "sum_axis": [heart_axis],
+        "tile_maximum": [heart_tile_max],
+        "m_not_scaled": [heart_bare_m],
+        "no_guard": [heart_no_guard],
+        "half": [heart_half],
+        "": [heart_half_p_only],
+    },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
+    "capstone": {slip: [whole(slip), whole(slip, b_r=16, b_c=64)] for slip in SLIPS}
+    | {"": [whole("write_outside"), whole("rows_left_out")]},
 }

@@ -226,6 +226,73 @@ def natural_lse() -> Exercise:
 
 
 @exercise
+def update() -> Exercise:
+    """update(m, l, acc, scores, v_tile, scale_log2): the heart, run inside the lesson's kernel."""
+    from utils.checks.attention_cases import O_and_L, qkv_for_scores, right
+    from utils.checks.update_mistakes import update_mistakes
+
+    def case(says: str, scores, v=None, kind="algebra", scale=1.0, otherwise="", **how) -> Case:
+        q, k, v = qkv_for_scores(scores, v)
+        args = (q, k, v, how.get("causal", False), scale, how.get("dtype", "float16"))
+        call = "flash_attention(q, k, v, scale={}{}, update=my_update)".format(
+            scale, ", causal=True" if args[3] else ""
+        )
+        return Case(says, args, right(*args[:5]), kind, 3e-3, otherwise, call)
+
+    steps = np.arange(300.0)
+    return Exercise(
+        use=O_and_L,
+        cases=[
+            case(say(en="two keys, scores 0 and 1", zh="两个 key，分数 0 和 1"), [0.0, 1.0]),
+            case(say(en="rows of 20 keys", zh="每行 20 个 key"), -(steps[:20] % 7) / 4),
+            case(
+                say(en="300 keys, scores rise from tile to tile", zh="300 个 key，分数逐块上升"),
+                steps / 64,
+            ),
+            case(
+                say(en="300 keys, scores fall from tile to tile", zh="300 个 key，分数逐块下降"),
+                -steps / 64,
+            ),
+            case(
+                say(en="another scale: 0.25", zh="另一个缩放因子：0.25"),
+                np.sin(steps / 20) * 8,
+                scale=0.25,
+            ),
+            case(
+                say(en="all scores near 1000", zh="所有分数都在 1000 附近"),
+                1000 + steps[:70] % 3,
+                kind="floats",
+            ),
+            case(
+                say(
+                    en="300 keys, scores fall by hundreds: 600, 598, 596, …",
+                    zh="300 个 key，分数一路下降几百：600、598、596……",
+                ),
+                600 - 2 * steps,
+                kind="floats",
+            ),
+            case(
+                say(
+                    en="causal, 40 queries and 4 keys: 36 rows see nothing",
+                    zh="因果，40 个 query，4 个 key：36 行什么也看不见",
+                ),
+                np.tile([0.0, 1.0, 2.0, 3.0], (40, 1)),
+                kind="floats",
+                causal=True,
+            ),
+            case(
+                say(en="float32, V near 100,000", zh="float32，V 在 100,000 附近"),
+                np.sin(steps[:70]),
+                v=1e5 + 1e3 * np.sin(steps[:70, None] + np.arange(16)),
+                kind="floats",
+                dtype="float32",
+            ),
+        ],
+        mistakes=update_mistakes(),
+    )
+
+
+@exercise
 def judge() -> Exercise:
     """Statements about the kernel: True or False for each letter."""
     statements = {
@@ -269,4 +336,69 @@ def judge() -> Exercise:
         cases=[Case(why, (key,), truth, kind="") for key, (truth, why) in statements.items()],
         use=lambda answers, key: answers[key],
         show_all=True,
+    )
+
+
+@exercise
+def capstone() -> Exercise:
+    """my_flash_attention(q, k, v, causal): a whole forward pass, in guarded memory."""
+    from utils.checks.attention_cases import definition, guarded_call, wild_qkv
+    from utils.checks.capstone_mistakes import capstone_mistakes
+
+    def case(says: str, shape: tuple, causal=False, kind="algebra", wild=0.0, peak=False) -> Case:
+        q, k, v = wild_qkv(shape, wild, peak)
+        b, h_q, h_kv, n_q, n_k, d = shape
+        sizes = f"q ({b}, {h_q}, {n_q}, {d}), k and v ({b}, {h_kv}, {n_k}, {d})"
+        call = f"my_flash_attention(q, k, v, causal={causal}), float16, {sizes}"
+        return Case(says, (q, k, v, causal), definition(q, k, v, causal), kind, 5e-3, call=call)
+
+    return Exercise(
+        use=guarded_call,
+        cases=[
+            case(say(en="one head, 128 × 128", zh="一个头，128 × 128"), (1, 1, 1, 128, 128, 32)),
+            case(
+                say(en="ragged: 45 queries, 300 keys", zh="有尾块：45 个 query，300 个 key"),
+                (1, 1, 1, 45, 300, 32),
+                wild=2.0,
+            ),
+            case(say(en="causal, 100 × 100", zh="因果，100 × 100"), (1, 1, 1, 100, 100, 16), True),
+            case(
+                say(en="causal, 37 queries, 90 keys", zh="因果，37 个 query，90 个 key"),
+                (1, 1, 1, 37, 90, 16),
+                True,
+            ),
+            case(
+                say(
+                    en="2 sequences, 6 query heads, 2 key heads",
+                    zh="2 个序列，6 个 query 头，2 个 key 头",
+                ),
+                (2, 6, 2, 20, 35, 16),
+            ),
+            case(
+                say(en="scores that rise and fall by hundreds", zh="分数大起大落，相差几百"),
+                (1, 1, 1, 16, 300, 16),
+                kind="floats",
+                wild=300.0,
+            ),
+            case(
+                say(
+                    en="causal, the last key has the score 1000 and only the last query sees it",
+                    zh="因果，最后一个 key 的分数是 1000，只有最后一个 query 看得见它",
+                ),
+                (1, 1, 1, 16, 16, 16),
+                True,
+                kind="floats",
+                peak=True,
+            ),
+            case(
+                say(
+                    en="causal, 40 queries, 8 keys: 32 rows see nothing",
+                    zh="因果，40 个 query，8 个 key：32 行什么也看不见",
+                ),
+                (1, 1, 1, 40, 8, 16),
+                True,
+                kind="floats",
+            ),
+        ],
+        mistakes=capstone_mistakes(),
     )

@@ -1,0 +1,119 @@
+"""Small attention problems whose scores are chosen, and their right answers. NumPy; torch to run."""
+
+import math
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+
+D = 16  # features of these problems: the least that tl.dot sums over
+
+
+def qkv_for_scores(scores, v=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return q (N_q, D), k (N_k, D), v (N_k, D) with Q Kᵀ = scores, the same for every row.
+
+    scores: (N_k,) for a single query, or (N_q, N_k) with equal rows. All numbers are exact in
+    float16 if the scores are: q is 1 or 0, and k holds the scores in feature 0. v, unless given,
+    tells every key and feature apart.
+    """
+    scores = np.atleast_2d(np.asarray(scores, dtype=float)).astype(np.float16).astype(float)
+    n_q, n_k = scores.shape
+    q, k = np.zeros((n_q, D)), np.zeros((n_k, D))
+    q[:, 0], k[:, 0] = 1, scores[0]
+    if v is None:
+        v = (
+            np.cos(np.arange(n_k)[:, None] * (0.3 + np.arange(D) / 8))
+            + np.arange(n_k)[:, None] / 50
+        )
+    return q, k, v
+
+
+def right(q, k, v, causal: bool, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return O and L by the definition, in float64: S whole, softmax row by row."""
+    s = scale * q @ k.T
+    n_q, n_k = s.shape
+    if causal:
+        s[np.arange(n_k)[None, :] > np.arange(n_q)[:, None] + n_k - n_q] = -np.inf
+    out, lse = np.zeros((n_q, v.shape[1])), np.full(n_q, -np.inf)
+    for r in range(n_q):
+        seen = np.isfinite(s[r])
+        if seen.any():
+            p = np.exp(s[r, seen] - s[r, seen].max())
+            out[r] = p @ v[seen] / p.sum()
+            lse[r] = s[r, seen].max() + math.log(p.sum())
+    return out, lse
+
+
+def O_and_L(update, q, k, v, causal: bool, scale: float, dtype: str):
+    """Run the lesson's kernel with this update on guarded q, k, v; return (O, L) in float64."""
+    from utils.checks.guarded import Guarded
+    from utils.kernels.forward import flash_attention
+
+    inputs = {name: Guarded(x[None, None], dtype) for name, x in zip("qkv", (q, k, v), strict=True)}
+    tensors = [x.tensor for x in inputs.values()]
+    how = {"causal": causal, "scale": scale, "return_lse": True, "update": update}
+    with unwrapped():
+        answer = flash_attention(*tensors, **how)
+    for name, x in inputs.items():
+        x.must_be_left_alone_outside(name)
+    out, lse = (x[0, 0].double().cpu().numpy() for x in answer)
+    return out, lse
+
+
+def wild_qkv(shape: tuple, wild: float, peak: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return q (B, H_q, N_q, d), k and v (B, H_kv, N_k, d), exact in float16.
+
+    wild: how far scores rise and fall along the keys. peak: the last key has the score 1000 for
+    every query.
+    """
+    b, h_q, h_kv, n_q, n_k, d = shape
+    rng = np.random.default_rng(n_q + n_k)
+    q = rng.standard_normal((b, h_q, n_q, d))
+    k, v = rng.standard_normal((2, b, h_kv, n_k, d))
+    v[..., 0] += np.arange(n_k) / 50  # far keys have other values
+    if wild or peak:
+        q[..., 0] = math.sqrt(d)
+        k[..., 0] = wild * np.sin(np.arange(n_k) / 40)
+        k[..., -1, 0] += 1000 * peak
+    return tuple(x.astype(np.float16) for x in (q, k, v))
+
+
+def definition(q, k, v, causal: bool) -> np.ndarray:
+    """Return O (B, H_q, N_q, d) by the definition, head by head."""
+    group, scale = q.shape[1] // k.shape[1], 1 / math.sqrt(q.shape[3])
+    q, k, v = (x.astype(float) for x in (q, k, v))
+    heads = [
+        [
+            right(q[b, h], k[b, h // group], v[b, h // group], causal, scale)[0]
+            for h in range(len(q[b]))
+        ]
+        for b in range(len(q))
+    ]
+    return np.array(heads)
+
+
+def guarded_call(attention, q, k, v, causal: bool):
+    """Run a learner's attention on tensors inside poison, its own included; models get arrays."""
+    if isinstance(attention, partial):
+        return attention(q, k, v, causal)
+    from utils.checks.allocations import GuardedAllocations
+    from utils.checks.guarded import Guarded
+
+    inputs = {name: Guarded(x, "float16") for name, x in zip("qkv", (q, k, v), strict=True)}
+    with GuardedAllocations() as own, unwrapped():
+        out = attention(*(x.tensor for x in inputs.values()), causal=causal)
+    own.must_be_left_alone_outside()
+    for name, x in inputs.items():
+        x.must_be_left_alone_outside(name)
+    return out
+
+
+@contextmanager
+def unwrapped():
+    """Raise what a kernel raised, without the error that Triton wraps around it."""
+    try:
+        yield
+    except Exception as error:
+        while error.__cause__:
+            error = error.__cause__
+        raise error from None

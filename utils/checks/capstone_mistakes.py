@@ -1,0 +1,156 @@
+"""What the capstone's check says about the slips of utils/checks/capstone_models.py."""
+
+from utils.checks.capstone_models import models
+from utils.checks.core import Mistake
+from utils.language import say
+
+
+def capstone_mistakes() -> list[Mistake]:
+    return [Mistake(key, kind, m, says) for key, kind, says in words() for m in models(key)]
+
+
+def words() -> list[tuple[str, str, str]]:
+    return [
+        (
+            "no_scale",
+            "algebra",
+            say(
+                en="the scale 1/√d is missing: S = Q Kᵀ / √d.",
+                zh="少了缩放因子 1/√d：S = Q Kᵀ / √d。",
+            ),
+        ),
+        (
+            "scale_d",
+            "algebra",
+            say(en="divided by d. The scale is 1/√d.", zh="除以了 d。缩放因子是 1/√d。"),
+        ),
+        (
+            "not_divided",
+            "algebra",
+            say(
+                en="this is Õ. Divide by ℓ after the loop, row by row.",
+                zh="这是 Õ。循环之后要逐行除以 ℓ。",
+            ),
+        ),
+        (
+            "not_causal",
+            "algebra",
+            say(
+                en="causal=True changed nothing: keys after the query were seen.",
+                zh="causal=True 没有起作用：query 之后的 key 也被看见了。",
+            ),
+        ),
+        (
+            "top_left",
+            "algebra",
+            say(
+                en="this is the top-left alignment, c ≤ r. Here it is c ≤ r + N_k − N_q: the last query sees every key.",
+                zh="这是左上对齐，c ≤ r。这里要的是 c ≤ r + N_k − N_q：最后一个 query 看得见所有 key。",
+            ),
+        ),
+        (
+            "one_key_less",
+            "algebra",
+            say(
+                en="each query misses its last visible key: c ≤ r + N_k − N_q, not <.",
+                zh="每个 query 都少看了最后一个可见的 key：是 c ≤ r + N_k − N_q，不是 <。",
+            ),
+        ),
+        (
+            "head_modulo",
+            "algebra",
+            say(
+                en="query head h used key head h % H_kv. Groups are consecutive: h // (H_q / H_kv).",
+                zh="query 头 h 用了 key 头 h % H_kv。同组的头是相邻的：h // (H_q / H_kv)。",
+            ),
+        ),
+        (
+            "first_head",
+            "algebra",
+            say(
+                en="every query head used key head 0: K and V need a step for the head as well.",
+                zh="所有 query 头都用了 key 头 0：K 和 V 也要按头移动指针。",
+            ),
+        ),
+        (
+            "read_outside",
+            "",
+            say(
+                en="NaN: the last tile read past the end of K or V, where the check has put poison. Mask"
+                " the loads by `cols < n_k`, with other=0.0.",
+                zh="NaN：最后一个 tile 读到了 K 或 V 的末尾之外，检查在那里放了“毒”。load 要用 `cols < n_k` 遮住，并写 other=0.0。",
+            ),
+        ),
+        (
+            "phantom_keys",
+            "algebra",
+            say(
+                en="phantom keys: past the end zeros were read, and a score of 0 has real weight. Set the scores there to −∞.",
+                zh="幽灵 key：末尾之外读到的是零，而分数 0 有实实在在的权重。那里的分数要设成 −∞。",
+            ),
+        ),
+        (
+            "tail_dropped",
+            "algebra",
+            say(
+                en="the last, ragged key tile was left out: go up to n_k, rounded up to whole tiles.",
+                zh="最后的尾块漏掉了：循环要走到 n_k，按整块向上取整。",
+            ),
+        ),
+        (
+            "not_rescaled",
+            "algebra",
+            say(
+                en="neither ℓ nor acc was rescaled when the maximum rose: multiply both by α.",
+                zh="最大值升高时，ℓ 和 acc 都没有重标定：两者都要乘以 α。",
+            ),
+        ),
+        (
+            "acc_not_rescaled",
+            "algebra",
+            say(
+                en="ℓ was rescaled, acc was not: multiply it by α before P V is added.",
+                zh="ℓ 重标定了，acc 没有：加上 P V 之前先乘以 α。",
+            ),
+        ),
+        (
+            "l_not_rescaled",
+            "algebra",
+            say(
+                en="acc was rescaled, ℓ was not: α ℓ + Σ P.",
+                zh="acc 重标定了，ℓ 没有：应当是 α ℓ + Σ P。",
+            ),
+        ),
+        (
+            "tile_maximum",
+            "floats",
+            say(
+                en="the reference is the maximum of one tile alone; when maxima fall by hundreds, α overflows.",
+                zh="参照值只取了一个 tile 的最大值；最大值下降几百时，α 会上溢。",
+            ),
+        ),
+        (
+            "no_guard",
+            "floats",
+            say(
+                en="rows that see nothing became NaN: −∞ − (−∞), or 0/0 at the end. They must give 0.",
+                zh="什么也看不见的行成了 NaN：−∞ − (−∞)，或者最后的 0/0。它们的结果应当是 0。",
+            ),
+        ),
+        (
+            "finite_sentinel",
+            "floats",
+            say(
+                en="a large negative number instead of −∞: rows that see nothing then weigh all keys alike. They must give 0.",
+                zh="用一个很大的负数代替了 −∞：什么也看不见的行就会给所有 key 同样的权重。它们的结果应当是 0。",
+            ),
+        ),
+        (
+            "masked_after_exp",
+            "floats",
+            say(
+                en="hidden scores still set the maximum: mask the scores before the maximum is taken, not P afterwards.",
+                zh="看不见的分数仍然决定了最大值：要在取最大值之前遮住分数，而不是事后遮住 P。",
+            ),
+        ),
+    ]

@@ -1,0 +1,136 @@
+"""What the check of lesson 11's heart says about each slip of utils/checks/update_slips.py."""
+
+from utils.checks.core import Mistake
+from utils.language import say
+
+
+def update_mistakes() -> list[Mistake]:
+    """Return the typical mistakes; their models are imported here, as they need triton."""
+    from utils.checks import update_slips
+
+    return [Mistake(key, kind, getattr(update_slips, key), says) for key, kind, says in words()]
+
+
+def words() -> list[tuple[str, str, str]]:
+    return [
+        (
+            "acc_not_rescaled",
+            "algebra",
+            say(
+                en="ℓ was rescaled, acc was not: it still counts relative to the old maximum."
+                " Multiply it by `alpha[:, None]` before P V is added.",
+                zh="ℓ 重标定了，acc 没有：它仍然相对于旧的最大值。加上 P V 之前，先乘以 `alpha[:, None]`。",
+            ),
+        ),
+        (
+            "l_not_rescaled",
+            "algebra",
+            say(
+                en="acc was rescaled, ℓ was not. Both are sums relative to m: `alpha * l + tl.sum(p, 1)`.",
+                zh="acc 重标定了，ℓ 没有。两者都是相对于 m 的和：`alpha * l + tl.sum(p, 1)`。",
+            ),
+        ),
+        (
+            "alpha_upside_down",
+            "algebra",
+            say(
+                en="α is 2^(new − old): that is upside down, and ∞ for the first tile, where m is −∞.",
+                zh="α 写成了 2^(新 − 旧)：上下颠倒了；第一个 tile 时 m 是 −∞，它就成了 ∞。",
+            ),
+        ),
+        (
+            "rescaled_after_adding",
+            "algebra",
+            say(
+                en="α was applied after adding: it must meet the old sums only, as P is relative to"
+                " the new maximum already.",
+                zh="先加后乘了 α：它只该作用于旧的和，因为 P 已经相对于新的最大值。",
+            ),
+        ),
+        (
+            "old_m_returned",
+            "algebra",
+            say(
+                en="the old m was returned. The next tile then rescales from a maximum that is not the one of ℓ and acc.",
+                zh="返回的是旧的 m。于是下一个 tile 重标定时，依据的最大值与 ℓ、acc 的不是同一个。",
+            ),
+        ),
+        (
+            "scores_not_scaled",
+            "algebra",
+            say(
+                en="the scores in P are not multiplied by scale_log2 (whatever m is): exp2 of the bare"
+                " scores gives 1/3 and 2/3 for the scores 0 and 1.",
+                zh="P 里的分数没有乘 scale_log2（不管 m 乘没乘）：直接对分数取 exp2，分数 0 和 1 会得到 1/3 和 2/3。",
+            ),
+        ),
+        (
+            "scaled_twice",
+            "algebra",
+            say(
+                en="scale_log2, and log₂ e with it, came in twice. Multiply the scores once.",
+                zh="scale_log2 乘了两次，log₂ e 也就乘了两次。分数只该乘一次。",
+            ),
+        ),
+        (
+            "exp_not_exp2",
+            "algebra",
+            say(
+                en="log₂ e is in scale_log2 already, so the power is one of 2: tl.exp2, not tl.exp.",
+                zh="scale_log2 里已经有 log₂ e，所以底数是 2：应当用 tl.exp2，而不是 tl.exp。",
+            ),
+        ),
+        (
+            "alpha_with_exp",
+            "algebra",
+            say(
+                en="P is a power of 2 and α a power of e. m counts in base 2: use tl.exp2 for both.",
+                zh="P 是 2 的幂，α 却是 e 的幂。m 以 2 为底：两处都用 tl.exp2。",
+            ),
+        ),
+        (
+            "sum_axis",
+            "algebra",
+            say(
+                en="ℓ belongs to a row: sum along axis 1, over the keys. Square tiles hide the slip from the shapes.",
+                zh="ℓ 属于一行：应当沿轴 1 对 key 求和。tile 是方的时候，形状看不出这个错误。",
+            ),
+        ),
+        (
+            "tile_maximum",
+            "floats",
+            say(
+                en="the reference is the maximum of this tile alone. When maxima fall by hundreds, α"
+                " overflows. Take tl.maximum(m, …).",
+                zh="参照值只取了这一个 tile 的最大值。最大值下降几百时，α 会上溢。请用 tl.maximum(m, …)。",
+            ),
+        ),
+        (
+            "m_not_scaled",
+            "floats",
+            say(
+                en="m is the maximum of the bare scores, P comes from the scaled ones. Any reference is"
+                " right in exact numbers; this one lies far from the scaled maximum, and 2^x overflows or vanishes.",
+                zh="m 取自没有缩放的分数，P 来自缩放后的分数。换成精确的数，用什么作参照都对；"
+                "但这个参照离缩放后的最大值很远，2^x 会上溢，或者下溢成零。",
+            ),
+        ),
+        (
+            "no_guard",
+            "floats",
+            say(
+                en="a row that has seen no key has m_new = −∞, and −∞ − (−∞) is NaN. Subtract 0 there:"
+                ' `tl.where(m_new == -float("inf"), 0.0, m_new)`.',
+                zh="还没有看见任何 key 的行，m_new = −∞，而 −∞ − (−∞) 是 NaN。这时请减 0："
+                '`tl.where(m_new == -float("inf"), 0.0, m_new)`。',
+            ),
+        ),
+        (
+            "half",
+            "floats",
+            say(
+                en="P and V were turned into float16, which ends at 65,504. Take V's own type: `p.to(v_tile.dtype)`.",
+                zh="P 和 V 被转成了 float16，它最大只到 65,504。请用 V 自己的类型：`p.to(v_tile.dtype)`。",
+            ),
+        ),
+    ]

@@ -1,0 +1,134 @@
+"""Lesson 11's heart with the slips that are made most often, each a @triton.jit function.
+
+All have the signature of `update` in utils/kernels/forward.py, and are handed to its kernel. Checks
+run them to explain a wrong answer. Imports triton.
+"""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def maximum(m, scores, scale_log2):
+    """Return the right m_new, and what to subtract: m_new, or 0 for rows without a key."""
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    return m_new, tl.where(m_new == -float("inf"), 0.0, m_new)
+
+
+@triton.jit
+def product(p, v_tile, acc):
+    return tl.dot(p.to(v_tile.dtype), v_tile, acc, input_precision="ieee")
+
+
+@triton.jit
+def acc_not_rescaled(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    return m_new, tl.exp2(m - m_ref) * l + tl.sum(p, 1), product(p, v_tile, acc)
+
+
+@triton.jit
+def l_not_rescaled(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    acc = product(p, v_tile, acc * tl.exp2(m - m_ref)[:, None])
+    return m_new, l + tl.sum(p, 1), acc
+
+
+@triton.jit
+def alpha_upside_down(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m_ref - m)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def rescaled_after_adding(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * (l + tl.sum(p, 1)), product(p, v_tile, acc) * alpha[:, None]
+
+
+@triton.jit
+def old_m_returned(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def scores_not_scaled(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, 1.0)
+    p = tl.exp2(scores - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def scaled_twice(m, l, acc, scores, v_tile, scale_log2):
+    scores = scores * scale_log2
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def exp_not_exp2(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def alpha_with_exp(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def sum_axis(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 0), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def tile_maximum(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.max(scores, 1) * scale_log2
+    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def m_not_scaled(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, 1.0)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def no_guard(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def half(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    acc = product(p, v_tile.to(tl.float16), acc * alpha[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), acc
