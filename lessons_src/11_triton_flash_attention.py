@@ -5,8 +5,9 @@ r"""
 After this lesson you can
 
 - say how the loop of FlashAttention becomes a grid of programs, and what one program does;
-- read every line of a complete Triton kernel: ragged sizes, causal bounds, shared key heads, the log-sum-exp;
-- run it, check it against float64, and measure its speed and its memory on your own GPU.
+- climb from a first kernel of twenty lines to a complete one, and say what each added line is for;
+- write its heart, the update by one key tile, and in the end a whole kernel of your own;
+- check it against float64, measure its speed and its memory on your own GPU, and compare with what the card could do.
 
 **Recall.** (1) What three things does online softmax carry per row when it also collects $PV$? (2) By which factor is everything old multiplied when the running maximum rises from $m$ to $m_{new}$?
 
@@ -17,15 +18,16 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="12e9f2ba"
+# %% [markdown] tags=["zh"] en="b1b66096"
 r"""
 # 11 · GPU 上的 FlashAttention kernel
 
 学完本课，你能够
 
 - 说出 FlashAttention 的循环怎样变成网格，也就是许多个程序，以及一个程序做什么；
-- 逐行读懂一个完整的 Triton kernel（核函数）：尾块、因果边界、共用的 key 头、log-sum-exp；
-- 运行它，用 float64 检验它，并在自己的 GPU 上测出速度和显存。
+- 从二十行的第一个 kernel（核函数）一步步走到完整的 kernel，说出新加的每一行是为了什么；
+- 写出它的核心，也就是用一个 key tile 更新状态，最后再写一个完全属于自己的 kernel；
+- 用 float64 检验它，在自己的 GPU 上测出速度和显存，并与这块显卡能达到的水平比较。
 
 **回顾**：（1）在线 softmax 如果同时累积 $PV$，每一行要一路带着哪三样东西？（2）当前最大值（running maximum）从 $m$ 升到 $m_{new}$ 时，所有旧的量要乘以什么？
 
@@ -36,11 +38,25 @@ r"""
 </details>
 """
 
-# %%
-from utils.device import describe
+# %% [markdown] tags=["en"]
+r"""
+## Before anything runs
 
-machine = describe()
-print(machine)
+What can this machine do, and what will therefore happen below? All sizes of this lesson are chosen here, in `utils/preflight.py`.
+"""
+
+# %% [markdown] tags=["zh"] en="31de7b03"
+r"""
+## 先看看这台机器
+
+这台机器能做什么？下面又会因此做些什么？本课所有的尺寸都在这里定下，代码在 `utils/preflight.py`。
+"""
+
+# %%
+from utils.preflight import HEADS, plan
+
+today = plan()
+print(today)
 
 # %% [markdown] tags=["en", "slide"]
 r"""
@@ -186,6 +202,128 @@ print(len(tiles(1000, 64)) * 32 * 4, "programs")
 
 # %% [markdown] tags=["en", "slide"]
 r"""
+## The same loop, in Triton
+
+```python
+for c0 in range(0, n_k, B_C):
+    cols = c0 + tl.arange(0, B_C)
+    k_j = tl.load(k + cols[:, None] * D + f[None, :])
+    s = scale * tl.dot(q_i, tl.trans(k_j), input_precision="ieee")
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp(m - m_new), tl.exp(s - m_new[:, None])
+    l = alpha * l + tl.sum(p, 1)
+```
+
+One head, float32, $N$ a multiple of the tile. It is right, and it lacks almost everything.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="47bf4910"
+r"""
+## 同一个循环，用 Triton 写
+
+```python
+for c0 in range(0, n_k, B_C):
+    cols = c0 + tl.arange(0, B_C)
+    k_j = tl.load(k + cols[:, None] * D + f[None, :])
+    s = scale * tl.dot(q_i, tl.trans(k_j), input_precision="ieee")
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp(m - m_new), tl.exp(s - m_new[:, None])
+    l = alpha * l + tl.sum(p, 1)
+```
+
+一个头，float32，$N$ 是 tile 的整数倍。它是对的，可几乎什么都缺。
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+## The first kernel
+
+Here is `one_program` once more, line for line in Triton: one head, float32, and every size a multiple of the tile. A row and its neighbour lie $d$ elements apart; everything else you have met in lesson 10.
+"""
+
+# %% [markdown] tags=["zh"] en="d2924244"
+r"""
+## 第一个 kernel
+
+下面还是 `one_program`，一行一行换成 Triton：只有一个头，用 float32，所有尺寸都是 tile 的整数倍。相邻两行相距 $d$ 个元素；其余的写法在第 10 课都见过。
+"""
+
+# %%
+# needs Triton
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def first_kernel(q, k, v, out, n_k, scale, D: tl.constexpr, B_R: tl.constexpr, B_C: tl.constexpr):
+    rows, f = tl.program_id(0) * B_R + tl.arange(0, B_R), tl.arange(0, D)
+    q_i = tl.load(q + rows[:, None] * D + f[None, :])
+    m, l = tl.full([B_R], -float("inf"), tl.float32), tl.zeros([B_R], tl.float32)
+    acc = tl.zeros([B_R, D], tl.float32)
+    for c0 in range(0, n_k, B_C):
+        cols = c0 + tl.arange(0, B_C)
+        k_j = tl.load(k + cols[:, None] * D + f[None, :])
+        s = scale * tl.dot(q_i, tl.trans(k_j), input_precision="ieee")
+        m_new = tl.maximum(m, tl.max(s, 1))
+        alpha, p = tl.exp(m - m_new), tl.exp(s - m_new[:, None])
+        l = alpha * l + tl.sum(p, 1)
+        v_j = tl.load(v + cols[:, None] * D + f[None, :])
+        acc = alpha[:, None] * acc + tl.dot(p, v_j, input_precision="ieee")
+        m = m_new
+    tl.store(out + rows[:, None] * D + f[None, :], acc / l[:, None])
+
+
+# %%
+# needs Triton
+place = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def first(q, k, v, b=32):
+    """Run first_kernel on one head: q (N_q, d), k and v (N_k, d), N_q a multiple of b."""
+    (n_q, d), out = q.shape, torch.empty_like(q)
+    first_kernel[(n_q // b,)](q, k, v, out, len(k), 1 / math.sqrt(d), D=d, B_R=b, B_C=b)
+    return out
+
+
+def error(out, q, k, v):
+    right = naive_attention(*(x.double().cpu().numpy() for x in (q, k, v)))[0]
+    return np.abs(out.double().cpu().numpy() - right).max()
+
+
+# %%
+# needs Triton
+head = torch.tensor(rng.standard_normal((3, 128, 64)), dtype=torch.float32, device=place)
+print(f"128 queries, 128 keys: error {error(first(*head), *head):.1e}")
+
+# %% [markdown] tags=["en"]
+r"""
+Right, in twenty lines. Now give it 40 keys instead of 128. They are the first 40 rows of a larger tensor, as in a cache that other requests share. **Predict:** which keys does the second tile of 32 read?
+"""
+
+# %% [markdown] tags=["zh"] en="93879293"
+r"""
+二十行，结果正确。现在不给它 128 个 key，只给 40 个：它们是一个更大张量的前 40 行，就像与别的请求共用的缓存。**先猜后算**：第二个 tile 有 32 个 key，会读到哪些？
+"""
+
+# %%
+# needs Triton
+q_128, k_128, v_128 = head
+k_40, v_40 = k_128[:40], v_128[:40]
+print(f"40 keys: error {error(first(q_128, k_40, v_40), q_128, k_40, v_40):.1e}")
+
+# %% [markdown] tags=["en"]
+r"""
+No crash, no warning: it attended to 24 keys that belong to somebody else. What else does it lack? The next cells show it one by one, each as small as possible.
+"""
+
+# %% [markdown] tags=["zh"] en="04fefddc"
+r"""
+没有崩溃，也没有警告：它把 24 个属于别人的 key 也算了进去。它还缺什么？接下来的单元格逐个说明，例子都尽量小。
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
 ## Detail 1: powers of two
 
 $$e^x = 2^{x \log_2 e}$$
@@ -320,6 +458,72 @@ r"""
 # %%
 out, lse = naive_attention(q[:5, :2], k[:2, :2], v[:2, :3], causal=True)
 print(out.round(3), lse.round(3), sep="\n")
+
+# %% [markdown] tags=["en"]
+r"""
+**Large tensors.** An offset is row times stride. Row 70,000 of a tensor whose rows lie 32,768 elements apart is nothing unusual in a batch; 32-bit integers wrap around there.
+"""
+
+# %% [markdown] tags=["zh"] en="7a970c30"
+r"""
+**大张量**：偏移量等于行号乘以步长。行距 32,768 个元素的张量，第 70,000 行，在一个 batch 里并不稀奇；32 位整数到这里就绕回去了。
+"""
+
+# %%
+row, stride = np.array([70_000], np.int32), np.int32(32_768)
+print("32 bits:", (row * stride)[0], "  64 bits:", (row.astype(np.int64) * stride)[0])
+
+# %% [markdown] tags=["en"]
+r"""
+**Short floats.** Inputs are usually float16 or bfloat16, and a product of tiles wants both in one type, so $P$ is turned into the type of $V$. Always that one: float16 ends at 65,504, while bfloat16 reaches as far as float32.
+"""
+
+# %% [markdown] tags=["zh"] en="6f1a4b17"
+r"""
+**短浮点数**：输入通常是 float16 或 bfloat16，而 tile 相乘要求两边类型相同，所以要把 $P$ 转成 $V$ 的类型。一定要用 $V$ 的类型：float16 最大只到 65,504，bfloat16 的范围则和 float32 一样大。
+"""
+
+# %%
+with np.errstate(over="ignore"):
+    print("a value of 100,000 in float16:", np.float32(100_000).astype(np.float16))
+
+# %% [markdown] tags=["en"]
+r"""
+What `first_kernel` lacks, what goes wrong, and where the finished kernel deals with it:
+
+| missing | what goes wrong | in the finished kernel |
+|---|---|---|
+| a ragged tail | keys of somebody else, phantom keys | the mask in `load_tile`; `visible` |
+| a causal mask | queries see the future; or each tile is computed | `seen`, `seen_by_all`, `seen_by_any` |
+| rows that see nothing | NaN | `m_ref`; $\ell = 0$ becomes 1 |
+| heads, shared key heads | one head only | `number // h_q`, `head // group` |
+| base 2 | a multiplication more for each score | `scale_log2` and `tl.exp2` |
+| $L$ | nothing to merge or to train with | `natural` |
+| other strides | wrong rows | `q_row`, `k_row`, `v_row` |
+| large tensors | wrong rows from $2^{31}$ elements on | `.to(tl.int64)` |
+| short floats | overflow, or a refusal | `p.to(v_tile.dtype)` |
+| $d$ that is no power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
+| the copy engine | threads spend registers on addresses | `x.load([...])` |
+"""
+
+# %% [markdown] tags=["zh"] en="05eed215"
+r"""
+`first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
+
+| 缺的东西 | 会出什么错 | 完整的 kernel 里 |
+|---|---|---|
+| 尾块 | 算进别人的 key，或者幽灵 key | `load_tile` 里的掩码；`visible` |
+| 因果掩码 | query 看见未来；或者每个 tile 都白算 | `seen`、`seen_by_all`、`seen_by_any` |
+| 什么也看不见的行 | NaN | `m_ref`；$\ell = 0$ 改成 1 |
+| 多个头、共用的 key 头 | 只能算一个头 | `number // h_q`、`head // group` |
+| 以 2 为底 | 每个分数多一次乘法 | `scale_log2` 和 `tl.exp2` |
+| $L$ | 没法合并，也没法训练 | `natural` |
+| 别的步长 | 读错行 | `q_row`、`k_row`、`v_row` |
+| 大张量 | 从 $2^{31}$ 个元素起读错行 | `.to(tl.int64)` |
+| 短浮点数 | 上溢，或者被拒绝 | `p.to(v_tile.dtype)` |
+| 不是 2 的幂的 $d$ | `tl.arange` 拒绝 | `D_PAD`，`D` 之外填零 |
+| 拷贝引擎 | 线程花寄存器算地址 | `x.load([...])` |
+"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
@@ -523,6 +727,103 @@ check.natural_lse(natural_lse)
 
 # %% [markdown] tags=["en", "slide"]
 r"""
+## You write the heart
+
+```python
+def my_update(m, l, acc, scores, v_tile, scale_log2):
+```
+
+The kernel around it is finished: heads, masks, loads. One key tile enters the state here (15 minutes).
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="ff8b0025"
+r"""
+## 你来写核心
+
+```python
+def my_update(m, l, acc, scores, v_tile, scale_log2):
+```
+
+外围已经写好：头、掩码、读取。一个 key tile 就在这里进入状态（15 分钟）。
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+**4 · The heart** (15 minutes). The finished kernel calls a function for each key tile, and takes that function as an argument. Write it: `my_update(m, l, acc, scores, v_tile, scale_log2)` returns the new m, ℓ and acc.
+
+- `m` and `l` have shape `(B_R,)`, `acc` has `(B_R, D)`, all float32; `m` counts in base 2 and starts at −∞.
+- `scores` has shape `(B_R, B_C)`: the bare $Q K^\top$ of this tile, with −∞ already where a key is hidden. `scale_log2` is the scale times $\log_2 e$.
+- `v_tile` has shape `(B_C, D)`, in the inputs' type. A row may not have seen any key yet.
+
+<details><summary>Hint 1</summary>
+
+It is the body of the loop in `first_kernel`, without the loads. Only the base and the type of `p` differ, and one line must deal with −∞ − (−∞).
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+`m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)`. Subtract `tl.where(m_new == -float("inf"), 0.0, m_new)` wherever you would subtract `m_new`.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+`p = tl.exp2(scores * scale_log2 - m_ref[:, None])`, `alpha = tl.exp2(m - m_ref)`, then `l = alpha * l + tl.sum(p, 1)` and `acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")`. Return `m_new`, not `m_ref`.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="7d7615f9"
+r"""
+**4 · 核心**（15 分钟）。完整的 kernel 每遇到一个 key tile 就调用一个函数，而这个函数是作为参数传进去的。请写出它：`my_update(m, l, acc, scores, v_tile, scale_log2)`，返回新的 m、ℓ、acc。
+
+- `m` 和 `l` 的形状是 `(B_R,)`，`acc` 是 `(B_R, D)`，都是 float32；`m` 以 2 为底，从 −∞ 开始。
+- `scores` 的形状是 `(B_R, B_C)`：这个 tile 的 $Q K^\top$，还没有缩放；看不见的 key 已经是 −∞。`scale_log2` 是缩放因子乘以 $\log_2 e$。
+- `v_tile` 的形状是 `(B_C, D)`，类型与输入相同。某一行可能还没有看见过任何 key。
+
+<details><summary>提示 1</summary>
+
+它就是 `first_kernel` 的循环体，去掉读取。不同的只有底数和 `p` 的类型，另外要有一行来对付 −∞ − (−∞)。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+`m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)`。凡是要减 `m_new` 的地方，改为减 `tl.where(m_new == -float("inf"), 0.0, m_new)`。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+`p = tl.exp2(scores * scale_log2 - m_ref[:, None])`，`alpha = tl.exp2(m - m_ref)`，然后 `l = alpha * l + tl.sum(p, 1)`，`acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")`。返回的是 `m_new`，不是 `m_ref`。
+
+</details>
+"""
+
+
+# %% exercise="update"
+# needs Triton
+@triton.jit
+def my_update(m, l, acc, scores, v_tile, scale_log2):
+    """Return (m, l, acc) after one key tile; m in base 2, l and acc relative to it."""
+    ### BEGIN SOLUTION
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)  # no key yet: −∞ − (−∞) is no number
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    l = alpha * l + tl.sum(p, 1)
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+    return m_new, l, acc
+    ### END SOLUTION
+
+
+# %% check="update" points=5
+# needs Triton
+check.update(my_update)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
 ## What NumPy does not have
 
 | in the kernel | what it is |
@@ -532,9 +833,10 @@ r"""
 | `tl.constexpr` | known at compile time |
 | `tl.load` with `mask` | read a tile, nothing past the end |
 | `tl.dot(a, b, acc)` | product of tiles, on tensor cores |
+| `x.load([...])` | the copy engine fetches a tile |
 """
 
-# %% [markdown] tags=["zh", "slide"] en="3e285d9b"
+# %% [markdown] tags=["zh", "slide"] en="c0c891a7"
 r"""
 ## NumPy 里没有的东西
 
@@ -545,13 +847,14 @@ r"""
 | `tl.constexpr` | 编译时就知道 |
 | `tl.load` 加 `mask` | 读一个 tile，末尾之外不读 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，用 tensor core |
+| `x.load([...])` | 由拷贝引擎取来一个 tile |
 """
 
 # %% [markdown] tags=["en"]
 r"""
 ## The kernel
 
-Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `one_program` above: the same loop, line for line. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
+Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `first_kernel`: the same loop, line for line, and the table of what was missing tells you why each new line is there. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
 
 | in the kernel | what it is |
 |---|---|
@@ -559,17 +862,23 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `tl.program_id(0)` | the number of this copy: from it the program finds its head and its query tile |
 | `tl.arange(0, B)` | the numbers 0 … B − 1; B must be a power of two known at compile time |
 | `tl.constexpr` | an argument that is known at compile time: another value means another compiled kernel |
+| `UPDATE: tl.constexpr` | a function as such an argument: the kernel is compiled with the heart it is given |
 | `x + rows[:, None] * stride + f[None, :]` | a whole tile of addresses: row times the step between rows, plus feature |
 | `tl.load(..., mask=..., other=0.0)` | read a tile; where the mask is False nothing is read and the entry is 0 |
+| `x.load([...]).reshape(B, D_PAD)` | from GPUs of capability 9.0 on: x is a tensor descriptor, made by `described`, and the copy engine fetches a tile by its indices; the two axes of length 1 are dropped, and past the end there are zeros |
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
 | `num_warps`, `num_stages` | how many groups of 32 threads share a program; how many key tiles are on their way at once |
+
+Two lines are easy to misread. `if c0 + B_C > seen_by_all` masks the ragged tail too, also where all of its keys are visible: past $N_k$ there are only phantoms. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
+
+To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="5f7b0c81"
+# %% [markdown] tags=["zh"] en="c0de454a"
 r"""
 ## 完整的 kernel
 
-这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和上面的 `one_program` 对照着读：同一个循环，一行对一行。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
+这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和 `first_kernel` 对照着读：同一个循环，一行对一行；新加的每一行是为了什么，上面“缺什么”的表里都有。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
 
 | kernel 里的写法 | 它是什么 |
 |---|---|
@@ -577,10 +886,16 @@ r"""
 | `tl.program_id(0)` | 这一份的编号：程序由它算出自己负责哪个头、哪个 query tile |
 | `tl.arange(0, B)` | 0 … B − 1 这些数；B 必须是 2 的幂，而且编译时就要知道 |
 | `tl.constexpr` | 编译时就知道的参数：换一个值，就要另外编译一个 kernel |
+| `UPDATE: tl.constexpr` | 这样的参数也可以是函数：编译 kernel 时，把交给它的核心一起编译进去 |
 | `x + rows[:, None] * stride + f[None, :]` | 一整个 tile 的地址：行号乘以行与行之间的步长，再加上特征的下标 |
 | `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
+| `x.load([...]).reshape(B, D_PAD)` | 用于计算能力 9.0 起的 GPU：x 是由 `described` 做出的张量描述符，拷贝引擎按下标取来一个 tile；长度为 1 的两个轴去掉，末尾之外是零 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
 | `num_warps`, `num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
+
+有两行容易读错。`if c0 + B_C > seen_by_all` 连尾块也一起遮住，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的分数，连 $m$ 也不许影响。
+
+下面的一切想用你自己的核心来运行，就写 `flash_attention(..., update=my_update)`。
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -692,12 +1007,8 @@ r"""
 """
 
 # %%
-import torch
-
+# needs Triton
 from utils.benchmark import naive
-
-on_gpu = torch.cuda.is_available()
-place = "cuda" if on_gpu else "cpu"
 
 
 def expand(k, v, heads):
@@ -715,6 +1026,7 @@ def reference(q, k, v, causal, scale):
 
 
 # %%
+# needs Triton
 def errors(batch, n_q, n_k, d, heads, kv_heads, causal, dtype=torch.float16):
     q = torch.randn(batch, n_q, heads, d, device=place).to(dtype).transpose(1, 2)  # strided
     k, v = torch.randn(2, batch, kv_heads, n_k, d, device=place).to(dtype)
@@ -729,6 +1041,7 @@ def errors(batch, n_q, n_k, d, heads, kv_heads, causal, dtype=torch.float16):
 
 
 # %%
+# needs Triton
 torch.manual_seed(0)
 shapes = [
     (1, 128, 128, 64, 2, 2),
@@ -769,16 +1082,16 @@ r"""
 r"""
 ## How fast is it?
 
-On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, and beside naive attention. Operations are counted as $4 B H N^2 d$, and half of that when causal. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
+On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, beside naive attention, and beside FlashAttention-3 where it is installed. Operations are counted as $4 B H N^2 d$, and half of that when causal. A backend that refuses the card says so. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
 
 **Predict.** Which will be faster at $N = 1024$: the hand-tuned library or these hundred lines? And how many times slower is naive attention at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="7b463250"
+# %% [markdown] tags=["zh"] en="52821bff"
 r"""
 ## 有多快？
 
-如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）以及朴素注意力放在一起计时。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
+如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。哪个后端不支持这块显卡，它自己会说明。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
 **先猜后算**：$N = 1024$ 时谁更快：手工调优的库，还是这百来行代码？$N = 4096$ 时，朴素注意力要慢多少倍？
 """
@@ -803,24 +1116,19 @@ from utils.draw import measured
 from utils.draw.show import show
 from utils.measurements import h200_forward as recorded
 
-card, dtype = recorded.CARD, torch.bfloat16
-if on_gpu:
-    card = torch.cuda.get_device_name()
-    big = torch.cuda.get_device_properties(0).total_memory > 40e9
-    dtype = torch.bfloat16 if torch.cuda.get_device_capability() >= (8, 0) else torch.float16
-    sizes = (1024, 4096, 16384) if big else (512, 1024, 4096)
+card = today.machine.gpu if today.on_gpu else recorded.CARD
 
 # %%
 speed = recorded.SPEED
-if on_gpu:
-    points = [(d, causal, n) for d in (64, 128) for causal in (False, True) for n in sizes]
-    speed = list(speed_rows(flash_attention, points, 16384 if big else 4096, dtype))
+if today.on_gpu:
+    dtype = getattr(torch, today.dtype)
+    speed = list(speed_rows(flash_attention, today.points, today.tokens, dtype))
 show(lambda: measured.speed(speed, card), alt=measured.speed_alt(card))
 
 # %%
 print(
-    f"{card}, torch {torch.__version__}"
-    if on_gpu
+    f"{card}, torch {torch.__version__}, triton {triton.__version__}"
+    if today.on_gpu
     else f"{card}, torch {recorded.TORCH}, triton {recorded.TRITON}, {recorded.DATE}"
 )
 ours = {(r["d"], r["causal"], r["n"]): r["ms"] for r in speed if r["method"] == "this course"}
@@ -872,10 +1180,194 @@ r"""
 
 # %%
 memory = recorded.MEMORY
-if on_gpu:
-    lengths = [1024 * 2**e for e in range(8 if big else 6)]
-    memory = list(memory_rows(flash_attention, lengths, heads=16, d=64, dtype=dtype))
+if today.on_gpu:
+    memory = list(memory_rows(flash_attention, today.memory_lengths, HEADS, 64, dtype))
 show(lambda: measured.memory(memory, card), alt=measured.memory_alt(card))
+
+# %% [markdown] tags=["en"]
+r"""
+*Picture: extra bytes over N, both axes logarithmic. Naive attention rises with the square of N and ends where it ran out of memory; the kernel rises in proportion to N.*
+"""
+
+# %% [markdown] tags=["zh"] en="bfac37fc"
+r"""
+*图：多占的字节数随 N 的变化，两个轴都用对数刻度。朴素注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
+"""
+
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What could it reach?
+
+- Two products: $4d$ operations a score, on tensor cores
+- One exponential a score, on another unit
+- If they take turns, their times add up
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0c0f1ba8"
+r"""
+## 最多能有多快？
+
+- 两次乘法：每个分数 $4d$ 次运算，用 tensor core
+- 每个分数一次指数运算，用另一种单元
+- 如果两者轮流进行，时间就相加
+
+{output}
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+## What could it reach?
+
+Three numbers of a card are easy to measure: operations per second of a large matrix product, exponentials per second, and bytes per second of a copy. From them a small model says what attention could reach. A score costs $4d$ operations and one exponential. If the two take turns, the time of a score is
+
+$$\frac{4d}{F} + \frac{1}{E}$$
+
+with $F$ operations and $E$ exponentials per second. Naive attention has another ceiling: it moves $S$ and $P$ through HBM, so bytes limit it. **Predict:** which head dimension suffers more from the exponentials, 64 or 128?
+"""
+
+# %% [markdown] tags=["zh"] en="9bb7f12d"
+r"""
+## 最多能有多快？
+
+一块显卡有三个数很容易测：大矩阵乘法每秒的运算次数、每秒的指数运算次数、复制数据每秒的字节数。由它们可以得到一个小模型，说明注意力最多能有多快。每个分数要 $4d$ 次运算和一次指数。如果两者轮流进行，一个分数所用的时间就是
+
+$$\frac{4d}{F} + \frac{1}{E}$$
+
+其中 $F$ 是每秒的运算次数，$E$ 是每秒的指数次数。朴素注意力受限于另一个上限：$S$ 和 $P$ 都要经过 HBM，所以限制它的是字节数。**先猜后算**：哪个头维度受指数拖累更多，64 还是 128？
+"""
+
+# %%
+from utils import ceilings
+
+found = ceilings.measure() if today.on_gpu else ceilings.Ceilings(**recorded.CEILINGS)
+print(f"{card}: {found.flops / 1e12:.0f} TFLOP/s in a product,", end=" ")
+print(
+    f"{found.exponentials / 1e12:.2f}·10¹² exponentials/s, {found.bytes / 1e12:.2f} TB/s in a copy"
+)
+long = max(n for _, causal, n in ours if not causal)
+for d in (64, 128):
+    model = ceilings.two_ceilings(d, found.flops, found.exponentials) / 1e12
+    reached = next(
+        r["tflops"]
+        for r in speed
+        if (r["method"], r["d"], r["causal"], r["n"]) == ("this course", d, False, long)
+    )
+    print(
+        f"d = {d}, N = {long}: model {model:.0f}, this kernel {reached:.0f}: {reached / model:.0%}"
+    )
+
+# %% [markdown] tags=["en"]
+r"""
+It is a model and not a bound. A kernel that computes the exponentials of one tile during the products of another can pass it: that is what FlashAttention-3 does. Whatever else a kernel spends time on keeps it below. Neither number says what limits *this* kernel; for that one needs a profiler.
+
+Naive attention does $4 N^2 d$ operations over about $8 N^2$ bytes, $d/2$ for each byte. The kernel reads $Q$, $K$, $V$ and writes $O$ once, if K and V of a head stay in the cache. On a roofline both have their place:
+"""
+
+# %% [markdown] tags=["zh"] en="10771787"
+r"""
+这是一个模型，不是绝对的上限。如果 kernel 能在一个 tile 做乘法时去算另一个 tile 的指数，就可以超过它：FlashAttention-3 正是这样做的。kernel 花在别处的时间，则会让它低于这个数。这两个数都没有告诉我们限制*这个* kernel 的究竟是什么；要知道这一点，得用性能分析器（profiler）。
+
+朴素注意力做 $4 N^2 d$ 次运算，搬运大约 $8 N^2$ 个字节，每个字节合 $d/2$ 次。如果一个头的 K 和 V 能留在缓存里，我们的 kernel 只要把 $Q$、$K$、$V$ 各读一遍，把 $O$ 写一遍。在屋顶线模型（roofline）里，两者各有各的位置：
+"""
+
+# %%
+from utils.draw import roofline
+
+show(lambda d: roofline.roofline(speed, found, card, d), roofline.controls(), roofline.alt(card))
+
+# %% [markdown] tags=["en"]
+r"""
+*Picture: TFLOP/s over operations per byte, both axes logarithmic. The solid line rises with the copy and ends at the matrix product; the dashed one is the model with exponentials. Naive attention lies far left, under the slope; the kernel lies far right, under the two levels. Its place along the axis comes from the byte model, its height from the clock.*
+
+## How many tiles, when causal?
+
+“Half of the operations” is a convention. A kernel computes whole tiles, so it does more than half, and most of all when $N$ is small:
+"""
+
+# %% [markdown] tags=["zh"] en="c05c6732"
+r"""
+*图：每秒运算次数（TFLOP/s）随“每字节运算次数”的变化，两个轴都用对数刻度。实线先随复制的速度上升，到矩阵乘法的速度为止；虚线是算上指数运算的模型。朴素注意力远在左边，在斜线之下；我们的 kernel 远在右边，在两条水平线之下。横坐标来自字节模型，纵坐标来自计时。*
+
+## 因果时要算多少个 tile？
+
+“运算减半”只是一种约定。kernel 总是整块整块地算，所以算的比一半多，$N$ 越小多得越厉害：
+"""
+
+# %%
+for n in (1024, 4096, 16384):
+    for side in (64, 128):
+        t = len(tiles(n, side))
+        computed = sum(i + 1 for i in range(t)) / t**2
+        print(f"N = {n:6}, tiles of {side:3} × {side:3}: {computed:.0%} of the tiles are computed")
+
+# %% [markdown] tags=["en"]
+r"""
+## Lesson 08's three kernels
+
+Lesson 08 timed three loop orders. Now you can read them. All three call this `visit` for one pair of tiles; compare it with `update` and the mask above:
+"""
+
+# %% [markdown] tags=["zh"] en="e43de25a"
+r"""
+## 第 08 课的三个 kernel
+
+第 08 课给三种循环顺序计了时。现在你读得懂它们了。三个 kernel 每处理一对 tile 都调用下面的 `visit`；请和上面的 `update` 与掩码对照：
+"""
+
+# %%
+# needs Triton
+import inspect
+
+from utils.kernels import loop_orders
+
+print(inspect.getsource(loop_orders.visit.fn))
+
+# %% [markdown] tags=["en"]
+r"""
+And this is what differs: the loops of v1, then those of both v2 kernels. **Look for:** where does the state live? How often is a K tile loaded, and how often a Q tile?
+"""
+
+# %% [markdown] tags=["zh"] en="73f63fd7"
+r"""
+不同的是下面这些：先是 v1 的循环，再是两个 v2 kernel 共用的循环。**请留意**：状态放在哪里？一个 K tile 要读几次，一个 Q tile 又要读几次？
+"""
+
+# %%
+# needs Triton
+print(inspect.getsource(loop_orders.v1_kernel.fn))
+print(inspect.getsource(loop_orders.query_tile.fn))
+
+# %%
+# needs Triton
+three = torch.randn(3, 1, 2, 96, 64, device=place, dtype=torch.float16)
+right = reference(*three, True, 1 / 8)[0]
+for order in loop_orders.ORDERS:
+    out = loop_orders.loop_order_attention(*three, order=order, b_r=32, b_c=32, causal=True)
+    print(f"{order:10} error {(out.double() - right).abs().max().item():.1e}")
+
+# %% [markdown] tags=["en"]
+r"""
+The same answer three times. (1) Why does v1 need `tl.debug_barrier()`, and v2 not? (2) Which line makes v2 parallel, and why can v1 not do the same with its outer loop? (3) Where is the division by $\ell$?
+
+<details><summary>Answers</summary>
+
+(1) v1's state goes through global memory, where one thread may load what another has stored; in v2 it stays in registers. (2) `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R` in `v2_kernel`: a program for each query tile. v1's outer loop runs over key tiles, and all of them change the same rows of $O$. (3) In `finish`, once for each row; the original Algorithm 1 divides at each visit.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="59d2cab4"
+r"""
+三次答案相同。（1）v1 为什么要有 `tl.debug_barrier()`，v2 却不要？（2）哪一行让 v2 并行起来？v1 的外层循环为什么不能照办？（3）除以 $\ell$ 在哪里？
+
+<details><summary>答案</summary>
+
+（1）v1 的状态要经过全局内存，一个线程存的，可能由另一个线程读；在 v2 里它一直留在寄存器中。（2）`v2_kernel` 里的 `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R`：每个 query tile 一个程序。v1 的外层循环走的是 key tile，每一个都要改动 $O$ 的同一些行。（3）在 `finish` 里，每行只除一次；最初的 Algorithm 1 是每次访问都除。
+
+</details>
+"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
@@ -901,9 +1393,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: extra bytes over N, both axes logarithmic. Naive attention rises with the square of N and ends where it ran out of memory; the kernel rises in proportion to N.*
-
-**4 · Judge these statements** (5 minutes).
+**5 · Judge these statements** (5 minutes).
 
 - **a**: The kernel computes fewer scores than naive attention when there is no mask.
 - **b**: One program writes rows of $O$ that no other program writes.
@@ -930,11 +1420,9 @@ Two of the five are true: one about who writes, one about what is stored.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="47b0f29c"
+# %% [markdown] tags=["zh"] en="f1755eab"
 r"""
-*图：多占的字节数随 N 的变化，两个轴都用对数刻度。朴素注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
-
-**4 · 判断正误**（5 分钟）。
+**5 · 判断正误**（5 分钟）。
 
 - **a**：没有掩码时，kernel 计算的分数比朴素注意力少。
 - **b**：一个程序所写的 $O$ 的那些行，别的程序都不写。
@@ -972,6 +1460,127 @@ check.judge(answers)
 
 # %% [markdown] tags=["en", "slide"]
 r"""
+## Capstone: an empty cell
+
+```python
+def my_flash_attention(q, k, v, causal=False):
+```
+
+Everything from the first line on: grid, loads, masks, heads, loop. The check knows the usual slips.
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="100507c5"
+r"""
+## 结业练习：一个空单元格
+
+```python
+def my_flash_attention(q, k, v, causal=False):
+```
+
+从第一行写起：网格、读取、掩码、头、循环。常见的错误，检查都认得。
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+**6 · Capstone** (45 minutes, at leisure). Now all of it, from an empty cell, without looking up: `my_flash_attention(q, k, v, causal=False)` returns $O$ like `q`, from `q` of shape $(B, H_q, N_q, d)$ and `k`, `v` of shape $(B, H_{kv}, N_k, d)$. Inputs are float16 and contiguous; $d$ is a power of two from 16 to 128; $N_q$ and $N_k$ are any; $H_q$ is a multiple of $H_{kv}$; causal is aligned bottom-right; rows that see nothing give 0. Write a kernel, and a function that allocates $O$ and launches it. The check poisons all memory around your tensors.
+
+<details><summary>Hint 1</summary>
+
+Grow it: one head and full tiles first (`first_kernel`), then masks, then heads, then causal. The check goes in the same order.
+
+</details>
+
+<details><summary>Hint 2</summary>
+
+A grid of (query tiles, batch · heads). With `b, h = bh // h_q, bh % h_q` the head's keys begin at `(b * h_kv + h // (h_q // h_kv)) * n_k * D`. Masks: `rows < n_q` for Q and O, `cols < n_k` for K and V.
+
+</details>
+
+<details><summary>Hint 3</summary>
+
+`visible = (cols < n_k)[None, :]`, and when causal also `cols[None, :] <= rows[:, None] + n_k - n_q`. Then `s = tl.where(visible, s, -float("inf"))`, *before* the maximum is taken. Divide by `tl.where(l == 0.0, 1.0, l)`.
+
+</details>
+"""
+
+# %% [markdown] tags=["zh"] en="05163cff"
+r"""
+**6 · 结业练习**（45 分钟，不必着急）。现在从一个空单元格开始，不翻看前面，全部自己写：`my_flash_attention(q, k, v, causal=False)` 返回与 `q` 同形状的 $O$；`q` 的形状是 $(B, H_q, N_q, d)$，`k` 和 `v` 的形状是 $(B, H_{kv}, N_k, d)$。输入是 float16，内存连续；$d$ 是 16 到 128 之间 2 的幂；$N_q$ 和 $N_k$ 任意；$H_q$ 是 $H_{kv}$ 的整数倍；因果按右下对齐；什么也看不见的行得 0。请写一个 kernel，再写一个函数来分配 $O$ 并启动它。检查会在你的张量四周填上“毒”。
+
+<details><summary>提示 1</summary>
+
+一步一步来：先是一个头、完整的 tile（`first_kernel`），再加掩码，再加多个头，最后加因果。检查也按这个顺序。
+
+</details>
+
+<details><summary>提示 2</summary>
+
+网格是（query tile 数，batch · 头数）。令 `b, h = bh // h_q, bh % h_q`，这个头的 key 从 `(b * h_kv + h // (h_q // h_kv)) * n_k * D` 开始。掩码：Q 和 O 用 `rows < n_q`，K 和 V 用 `cols < n_k`。
+
+</details>
+
+<details><summary>提示 3</summary>
+
+`visible = (cols < n_k)[None, :]`，因果时再加上 `cols[None, :] <= rows[:, None] + n_k - n_q`。然后在取最大值*之前*写 `s = tl.where(visible, s, -float("inf"))`。最后除以 `tl.where(l == 0.0, 1.0, l)`。
+
+</details>
+"""
+
+
+# %% exercise="capstone"
+# needs Triton
+### BEGIN SOLUTION
+@triton.jit
+def my_kernel(
+    q, k, v, out, n_q, n_k, group, scale_log2,
+    CAUSAL: tl.constexpr, D: tl.constexpr, B_R: tl.constexpr, B_C: tl.constexpr,
+):  # fmt: skip
+    head = tl.program_id(1).to(tl.int64)  # of batch · h_q
+    kv_head = head // group  # the batch comes along: its heads are whole groups
+    rows, f = tl.program_id(0) * B_R + tl.arange(0, B_R), tl.arange(0, D)
+    at = (head * n_q + rows)[:, None] * D + f[None, :]
+    q_i = tl.load(q + at, mask=(rows < n_q)[:, None], other=0.0)
+    m, l = tl.full([B_R], -float("inf"), tl.float32), tl.zeros([B_R], tl.float32)
+    acc = tl.zeros([B_R, D], tl.float32)
+    for c0 in range(0, n_k, B_C):
+        cols = c0 + tl.arange(0, B_C)
+        to, mask = (kv_head * n_k + cols)[:, None] * D + f[None, :], (cols < n_k)[:, None]
+        k_j = tl.load(k + to, mask=mask, other=0.0)
+        visible = (cols < n_k)[None, :]
+        if CAUSAL:
+            visible = visible & (cols[None, :] <= rows[:, None] + n_k - n_q)
+        s = tl.where(visible, tl.dot(q_i, tl.trans(k_j)) * scale_log2, -float("inf"))
+        m_new = tl.maximum(m, tl.max(s, 1))
+        m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+        alpha, p = tl.exp2(m - m_ref), tl.exp2(s - m_ref[:, None])
+        l = alpha * l + tl.sum(p, 1)
+        v_j = tl.load(v + to, mask=mask, other=0.0)
+        acc = tl.dot(p.to(v_j.dtype), v_j, acc * alpha[:, None])
+        m = m_new
+    acc = acc / tl.where(l == 0.0, 1.0, l)[:, None]
+    tl.store(out + at, acc.to(out.dtype.element_ty), mask=(rows < n_q)[:, None])
+
+
+### END SOLUTION
+
+
+def my_flash_attention(q, k, v, causal=False):
+    """Return softmax(Q Kᵀ / √d) V, O (B, H_q, N_q, d), from contiguous float16 tensors."""
+    ### BEGIN SOLUTION
+    (b, h_q, n_q, d), (h_kv, n_k), out = q.shape, k.shape[1:3], torch.empty_like(q)
+    sizes = n_q, n_k, h_q // h_kv, math.log2(math.e) / math.sqrt(d)
+    grid = (triton.cdiv(n_q, 32), b * h_q)
+    my_kernel[grid](q, k, v, out, *sizes, CAUSAL=causal, D=d, B_R=32, B_C=32)
+    return out
+    ### END SOLUTION
+
+
+# %% check="capstone" points=8
+# needs Triton
+check.capstone(my_flash_attention)
+
+# %% [markdown] tags=["en", "slide"]
+r"""
 ## What to take home
 
 1. One program owns one query tile of one head
@@ -1003,6 +1612,7 @@ r"""
 - Forward only, and $d_v = d$. Training needs the backward pass, which recomputes $P$ from $Q$, $K$ and $L$.
 - No dropout, no soft cap, no window, no variable lengths in one batch.
 - Libraries hold many kernels and choose among them. FlashAttention-3 and cuDNN overlap the softmax of one tile with the products of another and use the copy engine of newer GPUs; this kernel leaves that to the compiler.
+- The model of two ceilings knows nothing of loads, masks or waiting. It says what to expect, not why a kernel falls short.
 - On a T4 (capability 7.5) current Triton has no tensor-core path. The kernel is right there, it is not fast, and nothing here promises a speed-up.
 - The interpreter shows that the logic is right. It cannot show speed, nor how `float32` products are rounded on a GPU.
 
@@ -1020,20 +1630,25 @@ r"""
 - Base 2 changes nothing: the cell with $\ln 4$.
 - Zeros are no mask: the phantom keys.
 - The kernel is right on awkward shapes: the table of errors.
+- Without masks a kernel attends to what is not its own: 40 keys of 128, and the phantom keys.
 - Extra memory in proportion to $N$: the second picture, measured on the card in its title.
+- The exponentials cost more at $d = 64$ than at 128: the cell with the two ceilings.
+- Causal halves the work only for large $N$: the cell that counts tiles.
+- The three loop orders compute the same: the last table of errors.
 
 </details>
 
-**References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add. J. Ainslie et al., *GQA* (2023): shared key heads.
+**References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add, and exponentials as a second ceiling (section 3.2). S. Williams et al., *Roofline* (2009). J. Ainslie et al., *GQA* (2023): shared key heads.
 """
 
-# %% [markdown] tags=["zh"] en="22381c30"
+# %% [markdown] tags=["zh"] en="30f85dcd"
 r"""
 ## 本课没有证明什么
 
 - 只有前向，而且 $d_v = d$。训练需要反向传播，它用 $Q$、$K$ 和 $L$ 重新算出 $P$。
 - 没有 dropout、软截断（soft cap）、滑动窗口，也不支持同一 batch 里长短不一的序列。
 - 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器。
+- 两个上限的模型不知道读取、掩码和等待。它说的是可以期待多少，而不是 kernel 为什么达不到。
 - 在 T4（计算能力 7.5）上，现在的 Triton 用不上 tensor core。kernel 在那里是对的，但不快，本课不承诺任何加速。
 - 解释器能说明逻辑正确，说明不了速度，也说明不了 GPU 上 `float32` 乘积怎样舍入。
 
@@ -1051,11 +1666,15 @@ r"""
 - 换成以 2 为底，结果不变：得到 $\ln 4$ 的单元格。
 - 填零不等于掩码：幽灵 key。
 - kernel 在刁钻的形状上也对：误差表。
+- 没有掩码，kernel 会把不属于自己的东西算进去：128 个 key 里的 40 个，以及幽灵 key。
 - 多占的显存与 $N$ 成正比：第二张图，在标题里注明的显卡上测得。
+- $d = 64$ 比 128 受指数拖累更多：计算两个上限的单元格。
+- $N$ 很大时，因果才真正让工作减半：数 tile 的单元格。
+- 三种循环顺序算出同样的结果：最后一张误差表。
 
 </details>
 
-**参考文献**：T. Dao, *FlashAttention-2* (2023)，3.1 节：内层循环走 key tile，外层走 query，以及未归一化的输出。T. Dao et al., *FlashAttention* (2022)，附录 B：关于内存的论证。J. Shah et al., *FlashAttention-3* (2024)：新 GPU 带来了什么。J. Ainslie et al., *GQA* (2023)：共用的 key 头。
+**参考文献**：T. Dao, *FlashAttention-2* (2023)，3.1 节：内层循环走 key tile，外层走 query，以及未归一化的输出。T. Dao et al., *FlashAttention* (2022)，附录 B：关于内存的论证。J. Shah et al., *FlashAttention-3* (2024)：新 GPU 带来了什么，以及作为第二个上限的指数运算（3.2 节）。S. Williams et al., *Roofline* (2009)。J. Ainslie et al., *GQA* (2023)：共用的 key 头。
 """
 
 # %%

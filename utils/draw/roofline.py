@@ -4,8 +4,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from utils.ceilings import Ceilings, intensities, roof, two_ceilings
+from utils.draw.controls import Choice
 from utils.draw.measured import STYLE
 from utils.draw.palette import DPI, INK, LARGE, PAPER, SMALL
+from utils.language import say
 
 ROOM = 1.6  # factor left free above the highest ceiling
 
@@ -57,4 +59,19 @@ def draw_point(axes, rows: list[dict], method: str, d: int) -> None:
     x = intensities(row["n"], d)[kind]
     axes.plot(
         [x], [row["tflops"]], color=colour, marker=marker, markersize=9, linestyle="", label=label
+    )
+
+
+def controls() -> dict:
+    """Return what the reader can set: the head dimension."""
+    return {"d": Choice("d", {"64": 64, "128": 128}, 128)}
+
+
+def alt(card: str) -> str:
+    """Return that picture in words."""
+    return say(
+        en=f"TFLOP/s over operations per byte for {card}, both axes logarithmic: the ceilings of copy,"
+        " matrix product and exponentials, and two points, naive attention and this course's kernel.",
+        zh=f"{card} 的每秒运算次数（TFLOP/s）随每字节运算次数的变化，两个轴都是对数刻度：复制、矩阵乘法和"
+        "指数运算的上限，以及两个点：朴素注意力和本课程的 kernel。",
     )
