@@ -165,7 +165,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     strides = *q.stride()[:3], *k.stride()[:3], *v.stride()[:3]
     if descriptors:
         q, k, v = (described(x, rows, d_pad) for x, rows in ((q, b_r), (k, b_c), (v, b_c)))
-    hides = causal or n_k % b_c > 0  # else no tile needs a mask, and the loop has no branch
+    # else no tile needs a mask, and the loop has no branch; in float32 that only costs registers
+    hides = causal or n_k % b_c > 0 or dtype == torch.float32
     programs = triton.cdiv(n_q, b_r) * batch * h_q
     if programs > 0:
         scale = 1 / math.sqrt(d) if scale is None else scale
