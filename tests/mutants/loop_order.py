@@ -1,8 +1,10 @@
 """Answers to the exercises of lesson 08: right ones, and typical wrong ones."""
 
+from fractions import Fraction
+
 import numpy as np
 
-from utils.attention import in_slow_memory, on_chip, states_in_slow_memory
+from utils.attention import in_slow_memory, naive_attention, on_chip, states_in_slow_memory
 from utils.states import State, finish, identity, merge, state_of, update
 from utils.tiles import tiles
 
@@ -187,6 +189,80 @@ def q_inside(q, k, v, b_r, b_c, memory):
     return O.array, L.array
 
 
+def last_loop_of_v1(q, k, v, b_r, b_c, memory):
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i, state = Q[rows], identity(rows.stop - rows.start, v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_c)):
+            state = update(state, scale * (q_i @ K[cols].T), V[cols])
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
+def not_assigned(q, k, v, b_r, b_c, memory):
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i, state = Q[rows], identity(rows.stop - rows.start, v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_c)):
+            update(state, scale * (q_i @ K[cols].T), V[cols])
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
+def maximum_from(first, end):
+    """The update written out; the running maximum begins at a number."""
+
+    def answer(q, k, v, b_r, b_c, memory):
+        Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+        for i in range(0, len(q), b_r):
+            q_i = Q[i : i + b_r] / np.sqrt(q.shape[1])
+            m, l = np.full(len(q_i), float(first)), np.zeros(len(q_i))
+            acc = np.zeros((len(q_i), v.shape[1]))
+            for j in range(0, len(k), b_c):
+                s = q_i @ K[j : j + b_c].T
+                m_new = np.maximum(m, s.max(1))
+                alpha, p = np.exp(m - m_new), np.exp(s - m_new[:, None])
+                l, acc, m = l * alpha + p.sum(1), acc * alpha[:, None] + p @ V[j : j + b_c], m_new
+            O[i : i + b_r], L[i : i + b_r] = end(State(m, l, acc))
+        return O.array, L.array
+
+    return answer
+
+
+def plainly(state):
+    return state.acc / state.l[:, None], np.log(state.l) + state.m
+
+
+def states_still_made(q, k, v, b_r, b_c, memory):
+    scale = 1 / np.sqrt(q.shape[1])
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    M, SUM, ACC = states_in_slow_memory(memory, len(q), v.shape[1])
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i, state = Q[rows], identity(rows.stop - rows.start, v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_c)):
+            state = update(state, scale * (q_i @ K[cols].T), V[cols])
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
+def small_letters(q, k, v, b_r, b_c, memory):
+    Q, K, V, O, L = in_slow_memory(memory, q, k, v)
+    for rows in memory.turns(tiles(len(Q), b_r)):
+        q_i, state = q[rows], identity(rows.stop - rows.start, v.shape[1])
+        for cols in memory.turns(tiles(len(K), b_c)):
+            state = update(state, q_i @ k[cols].T / np.sqrt(q.shape[1]), v[cols])
+        O[rows], L[rows] = finish(state)
+    return O.array, L.array
+
+
+def no_memory(q, k, v, b_r, b_c, memory):
+    """Right, but nothing is moved at all."""
+    return naive_attention(q, k, v)
+
+
 def o_inside(q, k, v, b_r, b_c, memory):
     scale = 1 / np.sqrt(q.shape[1])
     Q, K, V, O, L = in_slow_memory(memory, q, k, v)
@@ -234,16 +310,17 @@ def bytes_by_loops(n_q, n_k, d, d_v, b_r, b_c):
     return moved + n_q * ((d_v + 2) * 4 + d_v * 2 + 4)
 
 
-def counted(*, t=lambda n_q, n_k, b_r, b_c: -(-n_k // b_c), drop=lambda n_q, n_k, d, d_v: 0, **new):
+def counted(*, t=lambda n_q, n_k, b_r, b_c: -(-n_k // b_c), drop=lambda *sizes: 0, **new):
     """The right sum with one thing changed: turns, a term dropped, or a factor."""
 
     def answer(n_q, n_k, d, d_v, b_r, b_c):
         e, s, ways, numbers = 2, new.get("s", 4), new.get("ways", 2), d_v + new.get("more", 2)
+        numbers = d + 2 if new.get("wide") else numbers
         keys = n_k * (-(-n_q // b_r) if new.get("again") else 1)
         visit = n_q * (e * d + ways * s * numbers)
         moved = s * n_q * numbers + e * (d + d_v) * keys + t(n_q, n_k, b_r, b_c) * visit
         moved += n_q * (s * numbers + e * d_v + 4)
-        return moved - drop(n_q, n_k, d, d_v)
+        return moved - drop(n_q, n_k, d, d_v, b_c)
 
     return answer
 
@@ -369,6 +446,32 @@ def sum_of_outputs(states):
     return np.sum([finish(state)[0] for state in states], axis=0), finish(merged(states))[1]
 
 
+def each_alone(q, k, v, b_c, run):
+    """All programs share a state, and each is run by itself."""
+    place = [identity(len(q), v.shape[1])]
+
+    def program(cols):
+        state = place[0]
+        yield
+        place[0] = update(state, q @ k[cols].T / np.sqrt(q.shape[1]), v[cols])
+
+    for cols in tiles(len(k), b_c):
+        run([program(cols)])
+    return finish(place[0])
+
+
+def after_run(q, k, v, b_c, run):
+    """The programs only say which part is theirs; the states are made when they are done."""
+    parts, mine = tiles(len(k), b_c), []
+
+    def program(j):
+        yield
+        mine.append(parts[j])
+
+    run([program(j) for j in range(len(parts))])
+    return finish(merged([state_of(q @ k[c].T / np.sqrt(q.shape[1]), v[c]) for c in mine]))
+
+
 def no_yield(q, k, v, b_c, run):
     states = []
 
@@ -395,7 +498,11 @@ TRUTH = {"a": False, "b": False, "c": True, "d": False, "e": True, "f": False, "
 RIGHT = {
     "outer_q": [outer_q_of_lesson, outer_q_written_out, outer_q_merging],
     "v1_total": [bytes_of_lesson, bytes_by_loops],
-    "threshold": [lambda e, s: (e + 2 * s) / (2 * e), lambda e, s: 0.5 + s / e],
+    "threshold": [
+        lambda e, s: (e + 2 * s) / (2 * e),
+        lambda e, s: 0.5 + s / e,
+        lambda e, s: Fraction(e + 2 * s, 2 * e),
+    ],
     "split_k": [split_of_lesson, split_by_hand, programs(lambda states: finish(merged(states)))],
     "judge": [TRUTH],
 }
@@ -412,33 +519,61 @@ WRONG = {
         "scale_missing": [unscaled],
         "written_after_the_loops": [after_the_loops],
         "not_written": [unwritten],
+        "last_loop_kept": [last_loop_of_v1],
+        "update_not_assigned": [not_assigned],
+        "maximum_from_zero": [
+            maximum_from(0, plainly),
+            maximum_from(0, finish),
+            maximum_from(-10000, plainly),
+        ],
+        "states_left": [states_still_made],
+        "not_from_slow_memory": [small_letters],
         "loops_not_turned": [as_it_was],
         "state_in_slow_memory": [only_the_for_lines],
         "q_read_again": [q_inside],
         "o_written_again": [o_inside],
-        "": [k_whole, v_twice],
+        "": [k_whole, v_twice, no_memory],
     },
     "v1_total": {
         "v2_order": [bytes_of_v2],
         "one_way": [counted(ways=1)],
-        "start_or_end_forgotten": [counted(drop=lambda n_q, n_k, d, d_v: 4 * n_q * (d_v + 2))],
-        "start_and_end_forgotten": [counted(drop=lambda n_q, n_k, d, d_v: 8 * n_q * (d_v + 2))],
+        "start_or_end_forgotten": [counted(drop=lambda n_q, n_k, d, d_v, b_c: 4 * n_q * (d_v + 2))],
+        "start_and_end_forgotten": [
+            counted(drop=lambda n_q, n_k, d, d_v, b_c: 8 * n_q * (d_v + 2))
+        ],
         "state_in_two_bytes": [counted(s=2)],
         "m_and_l_forgotten": [counted(more=0)],
-        "L_forgotten": [counted(drop=lambda n_q, n_k, d, d_v: 4 * n_q)],
-        "O_forgotten": [counted(drop=lambda n_q, n_k, d, d_v: 2 * n_q * d_v)],
+        "L_forgotten": [counted(drop=lambda n_q, n_k, d, d_v, b_c: 4 * n_q)],
+        "O_forgotten": [counted(drop=lambda n_q, n_k, d, d_v, b_c: 2 * n_q * d_v)],
         "floor": [counted(t=lambda n_q, n_k, b_r, b_c: n_k // b_c)],
+        "not_rounded": [counted(t=lambda n_q, n_k, b_r, b_c: n_k / b_c)],
+        "one_turn_too_many": [counted(t=lambda n_q, n_k, b_r, b_c: n_k // b_c + 1)],
+        "q_read_once": [
+            counted(drop=lambda n_q, n_k, d, d_v, b_c: 2 * n_q * d * (-(-n_k // b_c) - 1)),
+        ],
+        "d_for_d_v": [counted(wide=True)],
+        "L_in_two_bytes": [counted(drop=lambda n_q, n_k, d, d_v, b_c: 2 * n_q)],
+        "O_in_four_bytes": [counted(drop=lambda n_q, n_k, d, d_v, b_c: -2 * n_q * d_v)],
         "query_tiles_counted": [counted(t=lambda n_q, n_k, b_r, b_c: -(-n_q // b_r))],
         "every_pair": [counted(t=lambda n_q, n_k, b_r, b_c: -(-n_q // b_r) * -(-n_k // b_c))],
         "k_for_every_query_tile": [counted(again=True)],
         "padded": [bytes_padded],
+        "": [
+            lambda n_q, n_k, d, d_v, b_r, b_c: 10 * d * n_q * n_k / b_c,  # for large N only
+            counted(drop=lambda n_q, n_k, d, d_v, b_c: 2 * n_q * (d_v - d)),  # O as wide as Q
+            counted(drop=lambda n_q, n_k, d, d_v, b_c: 2 * n_k * (d_v - d)),  # V as wide as K
+        ],
     },
     "threshold": {
         "upside_down": [lambda e, s: 2 * e / (e + 2 * s)],
         "one_way": [lambda e, s: (e + s) / (2 * e)],
         "v_forgotten": [lambda e, s: (e + 2 * s) / e],
         "q_forgotten": [lambda e, s: 2 * s / (2 * e)],
-        "": [lambda e, s: 2.5],
+        "q_both_ways": [lambda e, s: 1 + s / e],
+        "multiplied_by_e": [lambda e, s: (e + 2 * s) / 2 * e],
+        "one_number_for_all": [lambda e, s: 2.5],
+        "rounded_down": [lambda e, s: (e + 2 * s) // (2 * e)],
+        "": [lambda e, s: (1 + 2 * s) / 2],
     },
     "split_k": {
         "shared_state": [races],
@@ -451,7 +586,15 @@ WRONG = {
         ],
         "scale_missing": [split_unscaled],
         "from_zero": [programs(lambda states: finish(merged(states)), no_maximum)],
-        "": [no_yield, one_program, programs(lambda states: finish(merged(states)), count=1)],
+        "merge_not_assigned": [programs(lambda states: finish(identity(*states[0].acc.shape)))],
+        "work_after_run": [after_run],
+        "": [
+            no_yield,
+            one_program,
+            each_alone,
+            programs(lambda states: finish(merged(states)), count=1),
+            programs(lambda states: finish(merged(states))[0]),
+        ],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
 }

@@ -5,35 +5,49 @@ import numpy as np
 from utils.attention import in_slow_memory, states_in_slow_memory, tiled_attention_v1
 from utils.checks.core import Mistake
 from utils.language import say
-from utils.states import State, finish, identity, update
+from utils.states import State, finish, identity, state_of, update
 from utils.tiles import tiles
 
 
-def walk(*, fresh="rows", step=update, end=finish, scaled=True, write="rows", read_q="rows"):
+def walk(
+    *,
+    fresh="rows",
+    step=update,
+    end=finish,
+    scaled=True,
+    write="rows",
+    read_q="rows",
+    m=-np.inf,
+):
     """Return a loop in v2 order; what differs from the right one is said by the arguments.
 
-    fresh, write, read_q: in which loop the state begins, O is written, Q is read; fresh="full"
-    takes b_r rows for the state of every query tile.
+    fresh, write, read_q: in which loop the state begins, O is written, Q is read; write="again"
+    keeps v1 order's last loop. fresh="full"
+    takes b_r rows for the state of every query tile. m: the maximum that a new state has.
     """
+
+    def new(rows, d_v):
+        return identity(rows, d_v)._replace(m=np.full(rows, float(m)))
 
     def model(q, k, v, b_r, b_c, memory):
         Q, K, V, O, L = in_slow_memory(memory, q, k, v)
         scale, rows = 1 / np.sqrt(q.shape[1]) if scaled else 1, slice(0, b_r)
-        state = identity(min(b_r, len(q)), v.shape[1])
+        state = new(min(b_r, len(q)), v.shape[1])
         for rows in memory.turns(tiles(len(q), b_r)):
             q_i = Q[rows] if read_q == "rows" else None
-            state = identity(rows.stop - rows.start, v.shape[1]) if fresh == "rows" else state
-            state = identity(b_r, v.shape[1]) if fresh == "full" else state
+            state = new(rows.stop - rows.start, v.shape[1]) if fresh == "rows" else state
+            state = new(b_r, v.shape[1]) if fresh == "full" else state
             for cols in memory.turns(tiles(len(k), b_c)):
                 q_i = Q[rows] if read_q == "cols" else q_i
-                state = identity(len(q_i), v.shape[1]) if fresh == "cols" else state
+                state = new(len(q_i), v.shape[1]) if fresh == "cols" else state
                 state = step(state, scale * (q_i @ K[cols].T), V[cols])
                 if write == "cols":
                     O[rows], L[rows] = end(state)
             if write == "rows":
                 O[rows], L[rows] = end(state)
-        if write == "after":
-            O[rows], L[rows] = end(state)
+        last = {"after": [rows], "again": tiles(len(q), b_r)}.get(write, [])
+        for place in last:
+            O[place], L[place] = end(state)
         return O.array, L.array
 
     return model
@@ -50,6 +64,22 @@ def unchanged(q, k, v, b_r, b_c, memory):
 
 def exchanged(q, k, v, b_r, b_c, memory):
     return walk()(q, k, v, b_c, b_r, memory)
+
+
+def by_hand(state):
+    return state.acc / state.l[:, None], state.m + np.log(state.l)
+
+
+def states_left(q, k, v, b_r, b_c, memory):
+    states_in_slow_memory(memory, len(q), v.shape[1])
+    return walk()(q, k, v, b_r, b_c, memory)
+
+
+def not_from_slow_memory(q, k, v, b_r, b_c, memory):
+    _, _, _, O, L = in_slow_memory(memory, q, k, v)
+    for rows in tiles(len(q), b_r):
+        O[rows], L[rows] = finish(state_of(q[rows] @ k.T / np.sqrt(q.shape[1]), v))
+    return O.array, L.array
 
 
 def state_in_slow_memory(q, k, v, b_r, b_c, memory):
@@ -126,6 +156,36 @@ def loop_mistakes() -> list[Mistake]:
             ),
         ),
         Mistake(
+            "last_loop_kept",
+            "algebra",
+            walk(write="again"),
+            say(
+                en="the last loop of v1 order is still there: it writes one state to all rows.",
+                zh="v1 顺序的最后一个循环还留着：它把同一个状态写进了所有行。",
+            ),
+        ),
+        Mistake(
+            "update_not_assigned",
+            "algebra",
+            walk(step=lambda state, s, v_j: state),
+            say(
+                en="the state never changes: `update` returns a new one, so `state = update(...)`.",
+                zh="状态一直没变：`update` 返回新的状态，要写 `state = update(...)`。",
+            ),
+        ),
+        *[
+            Mistake(
+                "maximum_from_zero",
+                "floats",
+                walk(m=0, end=end),
+                say(
+                    en="the maximum begins at a number; scores far below it all vanish. Begin at −∞.",
+                    zh="最大值的初值是一个有限的数，远小于它的分数全都变成 0。初值应当是 −∞。",
+                ),
+            )
+            for end in (finish, by_hand)
+        ],
+        Mistake(
             "not_written",
             "algebra",
             walk(write="never"),
@@ -155,7 +215,25 @@ def loop_mistakes() -> list[Mistake]:
             state_in_slow_memory,
             say(
                 en="the loops are turned, but the state still lives in slow memory. Keep it in a variable.",
-                zh="循环反过来了，但状态还住在慢速内存里。把它留在变量里。",
+                zh="循环反过来了，但状态还放在慢速内存里。把它留在变量里。",
+            ),
+        ),
+        Mistake(
+            "states_left",
+            "",
+            states_left,
+            say(
+                en="`states_in_slow_memory` is still called: its m, ℓ, Õ are written and never used.",
+                zh="还在调用 `states_in_slow_memory`：它写出的 m、ℓ、Õ 从来没有用到。",
+            ),
+        ),
+        Mistake(
+            "not_from_slow_memory",
+            "",
+            not_from_slow_memory,
+            say(
+                en="q, k, v are used as they are. Read tiles from Q, K, V, the arrays in slow memory.",
+                zh="直接用了 q、k、v。应当从慢速内存里的 Q、K、V 读 tile。",
             ),
         ),
         Mistake(
@@ -173,7 +251,7 @@ def loop_mistakes() -> list[Mistake]:
             walk(write="cols"),
             say(
                 en="O and L are written in the inner loop, at every visit. Write them after it.",
-                zh="O 和 L 在内层循环里写，每次来访都写。应当在它之后写。",
+                zh="O 和 L 在内层循环里写，每次访问都写。应当在它之后写。",
             ),
         ),
     ]

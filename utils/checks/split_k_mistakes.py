@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from utils.attention import naive_attention
 from utils.checks.core import Mistake
 from utils.language import say
 from utils.states import State, finish, identity, merge, state_of, update
@@ -37,6 +38,14 @@ def shared(q, k, v, b_c, run):
 
     run([work(cols) for cols in tiles(len(k), b_c)])
     return finish(place[0])
+
+
+def idle(q, k, v, b_c, run):
+    def work():
+        yield
+
+    run([work() for _ in tiles(len(k), b_c)])
+    return naive_attention(q, k, v)
 
 
 def folded(states):
@@ -84,6 +93,22 @@ def split_mistakes() -> list[Mistake]:
             say(
                 en="only one program's state reaches the result. Merge all of them.",
                 zh="只有一个程序的状态进了结果。要把所有状态都合并。",
+            ),
+        ),
+        "merge_not_assigned": (
+            private(join=lambda states: finish(identity(*states[0].acc.shape))),
+            "algebra",
+            say(
+                en="the total never changes: `merge` returns a new state, so `total = merge(...)`.",
+                zh="total 一直没变：`merge` 返回新的状态，要写 `total = merge(...)`。",
+            ),
+        ),
+        "work_after_run": (
+            idle,
+            "",
+            say(
+                en="the programs did not do the work: k and v may be read in them, not after `run`.",
+                zh="活不是程序干的：k 和 v 只能在程序里读，`run` 之后不能再读。",
             ),
         ),
         "added_unscaled": (

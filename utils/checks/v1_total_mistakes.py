@@ -4,17 +4,18 @@ from utils.checks.core import Mistake
 from utils.language import say
 
 
-def total(*, t=None, first=1, ways=2, last=1, s=4, extra=2, l=True, o=True, kv=None):
+def total(*, t=None, first=1, ways=2, last=1, s=4, extra=2, l=4, o=2, kv=None, swap=False, q=0):
     """Return v1_total with changes: t(n_q, n_k, b_r, b_c) turns, kv how often K and V are read,
-    first, ways and last: how often the states move before, at each turn and at the end."""
+    first, ways and last: how often the states move before, at each turn and at the end; l and o
+    bytes of a number in L and O; swap: d for d_v in a state; q turns for Q alone."""
 
     def model(n_q, n_k, d, d_v, b_r, b_c):
         t_r, t_c = -(-n_q // b_r), -(-n_k // b_c)
         turns = t(n_q, n_k, b_r, b_c) if t else t_c
-        state = s * n_q * (d_v + extra)
+        state = s * n_q * ((d if swap else d_v) + extra)
         keys = 2 * (d + d_v) * n_k * (t_r if kv else 1)
-        moved = (first + ways * turns + last) * state + keys + turns * 2 * n_q * d
-        return moved + 2 * n_q * d_v * o + 4 * n_q * l
+        moved = (first + ways * turns + last) * state + keys + (q or turns) * 2 * n_q * d
+        return moved + n_q * d_v * o + n_q * l
 
     return model
 
@@ -39,7 +40,7 @@ def byte_mistakes() -> list[Mistake]:
             total(ways=1),
             say(
                 en="at each visit the state is read and written: count it twice.",
-                zh="每次来访，状态既读又写：要算两次。",
+                zh="每次访问，状态既读又写：要算两次。",
             ),
         ),
         "start_or_end_forgotten": (
@@ -71,11 +72,11 @@ def byte_mistakes() -> list[Mistake]:
             ),
         ),
         "L_forgotten": (
-            total(l=False),
+            total(l=0),
             say(en="L is written as well, 4 bytes a row.", zh="L 也要写，每行 4 字节。"),
         ),
         "O_forgotten": (
-            total(o=False),
+            total(o=0),
             say(en="O is written at the end; that is missing.", zh="漏了最后写出的 O。"),
         ),
         "floor": (
@@ -83,6 +84,45 @@ def byte_mistakes() -> list[Mistake]:
             say(
                 en="T_c is rounded down: the ragged last tile is a turn too.",
                 zh="T_c 向下取整了：最后的尾块也要转一轮。",
+            ),
+        ),
+        "not_rounded": (
+            total(t=lambda n_q, n_k, b_r, b_c: n_k / b_c),
+            say(
+                en="n_k / b_c is not the number of turns when a tile is ragged: round it up.",
+                zh="有尾块时，n_k / b_c 不是轮数：要向上取整。",
+            ),
+        ),
+        "one_turn_too_many": (
+            total(t=lambda n_q, n_k, b_r, b_c: n_k // b_c + 1),
+            say(
+                en="n_k // b_c + 1 counts a turn too many when b_c divides n_k.",
+                zh="b_c 整除 n_k 时，n_k // b_c + 1 多算了一轮。",
+            ),
+        ),
+        "q_read_once": (
+            total(q=1),
+            say(
+                en="in v1 order every key tile reads all of Q again: T_c times.",
+                zh="v1 顺序里，每个 key tile 都要把 Q 重读一遍：共 T_c 遍。",
+            ),
+        ),
+        "d_for_d_v": (
+            total(swap=True),
+            say(
+                en="Õ is as wide as V: d_v numbers a row, not d.",
+                zh="Õ 和 V 一样宽：每行 d_v 个数，不是 d 个。",
+            ),
+        ),
+        "L_in_two_bytes": (
+            total(l=2),
+            say(en="L takes s = 4 bytes a number, not 2.", zh="L 每个数占 s = 4 字节，不是 2。"),
+        ),
+        "O_in_four_bytes": (
+            total(o=4),
+            say(
+                en="O takes e = 2 bytes a number; only Õ takes 4.",
+                zh="O 每个数占 e = 2 字节；占 4 字节的是 Õ。",
             ),
         ),
         "query_tiles_counted": (
