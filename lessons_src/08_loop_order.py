@@ -23,7 +23,7 @@ r"""
 
 学完本课，你能够
 
-- 把 FlashAttention 的两层循环反过来，并说出这样一来谁在搬动、谁留在原地；
+- 把 FlashAttention 的两层循环反过来，并说出这样一来哪些数据要来回搬、哪些留在原地；
 - 写出两种顺序各移动多少字节，与计数器完全一致，并说出什么时候哪一种更少；
 - 分清循环顺序和并行，也分清字节和时间。
 
@@ -71,11 +71,11 @@ The state of a query tile has to survive until the next key tile comes, and the 
 r"""
 ## 反过来
 
-第 06 课是取一个 query tile，让所有 key tile 依次经过。所以每换一个 query tile，$K$ 和 $V$ 就要重读一遍。最早的 FlashAttention 正相反：取一个 key tile，让所有 query tile 依次来访。这样 $K_j$ 和 $V_j$ 只读一次。
+第 06 课是取一个 query tile，让所有 key tile 依次经过。所以每换一个 query tile，$K$ 和 $V$ 就要重读一遍。最早的 FlashAttention 正相反：取一个 key tile，让所有 query tile 依次访问它。这样 $K_j$ 和 $V_j$ 只读一次。
 
 **先猜后算**：256 个 query 和 key，$d = 64$，每块 64 个。反过来的循环移动的字节是更少还是更多？它必须把 $S$ 写出去吗？
 
-一个 query tile 的状态要留到下一个 key tile 到来，而片上放不下所有 query 的状态。所以状态住在慢速内存里：`states_in_slow_memory` 先往那里写入“一个 key 都没有”的状态。
+一个 query tile 的状态要留到下一个 key tile 到来，而片上放不下所有 query 的状态。所以状态放在慢速内存里：`states_in_slow_memory` 先往那里写入“一个 key 都没有”的状态。
 """
 
 # %%
@@ -139,7 +139,7 @@ print(v1_memory)
 
 # %% [markdown] tags=["en"]
 r"""
-There is no row `S`: a tile of scores is made, used and dropped on chip in this order too. Not materialising $S$ has nothing to do with the order of the loops. `K` and `V` are read once, as promised. But look at `acc`, which is $\tilde O$: every visit brings it on chip and writes it back, in 4 bytes a number. $\tilde O$ is as large as $Q$, and it travels both ways.
+There is no row `S`: a tile of scores is made, used and dropped on chip in this order too. Not materialising $S$ has nothing to do with the order of the loops. `K` and `V` are read once, as promised. But look at `acc`, which is $\tilde O$: every visit brings it on chip and writes it back, in 4 bytes a number. $\tilde O$ has as many numbers as $Q$, and it travels both ways.
 
 **Exercise 1 · Turn the loops round** (8 minutes). Write `outer_q(q, k, v, b_r, b_c, memory)` with the outer loop over $Q$: read $Q_i$ once, keep its state on chip during the inner loop, write $O_i$ and $L_i$ once. Return $O$ and $L$ like `v1_order`. The check compares the results, then the bytes of each tensor. You may use `tiles`, `update`, `finish`, and `identity(rows, d_v)`, the state of no keys. Nothing later depends on any exercise.
 
@@ -162,9 +162,9 @@ After the inner loop, still in the outer one: `O[rows], L[rows] = finish(state)`
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="3c1a4a5a"
+# %% [markdown] tags=["zh"] en="da129cd7"
 r"""
-表里没有 `S` 这一行：在这种顺序下，分数 tile 同样是在片上生成、用完、丢掉。不物化 $S$ 与循环的顺序毫无关系。`K` 和 `V` 果然只读了一次。但请看 `acc`，也就是 $\tilde O$：每次来访都要把它读到片上，再写回去，而且每个数 4 字节。$\tilde O$ 和 $Q$ 一样大，来回都要走。
+表里没有 `S` 这一行：在这种顺序下，分数 tile 同样是在片上生成、用完、丢掉。不物化 $S$ 与循环的顺序毫无关系。`K` 和 `V` 果然只读了一次。但请看 `acc`，也就是 $\tilde O$：每次访问都要把它读到片上，再写回去，而且每个数 4 字节。$\tilde O$ 的元素和 $Q$ 一样多，来回都要搬。
 
 **练习 1 · 把循环反过来**（8 分钟）。写 `outer_q(q, k, v, b_r, b_c, memory)`，外层循环走 $Q$：$Q_i$ 只读一次，内层循环期间它的状态留在片上，$O_i$ 和 $L_i$ 只写一次。像 `v1_order` 那样返回 $O$ 和 $L$。检查先比较结果，再比较每个张量的字节数。可以使用 `tiles`、`update`、`finish`，以及表示“一个 key 都没有”的状态 `identity(rows, d_v)`。后面的内容不依赖任何练习。
 
@@ -253,7 +253,7 @@ This is the order of FlashAttention-2, and of lesson 06. It is written here once
 
 # %% [markdown] tags=["zh"] en="16acf914"
 r"""
-## Q 和 O 不动，K 和 V 走
+## Q 和 O 不动，K 和 V 流过
 
 这是 FlashAttention-2 的顺序，也是第 06 课的顺序。这里再写一遍，并给状态和分数留出片上的位置：
 """
@@ -324,20 +324,20 @@ Both orders can leave out the tiles that a causal mask hides (lesson 07).
 
 Both loops above, run side by side on 64 queries and keys with $d = 64$. The bars are bytes, replayed from the memory's log.
 
-**Predict before you move anything.** For which shape of tile could v1 order come out ahead: tall (many rows of $Q$, few of $K$) or wide? Then set the step to its end and try.
+**Predict before you move anything.** For which shape of tile could v1 order come out ahead: tall (many rows of $Q$, few of $K$) or wide? Then set the step to its end and try shapes.
 """
 
-# %% [markdown] tags=["zh"] en="e6b06654"
+# %% [markdown] tags=["zh"] en="91fc07a3"
 r"""
-这是一笔交换，不是“样样只读一次”。v1 顺序里，$K$ 和 $V$ 只读一次，但 $Q$ 和状态要跟着每个 key tile 走一趟。v2 顺序里，$Q$ 只读一次，状态根本不走，但每个 query tile 都要把 $K$ 和 $V$ 重读一遍。
+这是一笔交换，不是“样样只读一次”。v1 顺序里，$K$ 和 $V$ 只读一次，但每来一个 key tile，$Q$ 和状态都要搬一趟。v2 顺序里，$Q$ 只读一次，状态根本不用搬，但每个 query tile 都要把 $K$ 和 $V$ 重读一遍。
 
 被因果掩码（causal mask）遮住的 tile，两种顺序都能跳过（第 07 课）。
 
-## 两部影片
+## 两段动画
 
-把上面两个循环并排运行，64 个 query 和 key，$d = 64$。条形是字节数，按计数内存的日志重放。
+上面两个循环并排运行，64 个 query 和 key，$d = 64$。横条表示字节数，按计数内存的日志重放。
 
-**动手之前先猜**：什么形状的 tile 能让 v1 顺序占先：高的（$Q$ 的行多、$K$ 的行少），还是宽的？然后把步拖到最后，试一试。
+**动手之前先猜**：什么形状的 tile 能让 v1 顺序移动得更少：高的（$Q$ 的行多、$K$ 的行少），还是宽的？然后把“步”拖到最后，换几种 tile 试一试。
 """
 
 # %%
@@ -364,7 +364,7 @@ Let $e$ be the bytes of a number in $Q$, $K$, $V$, $O$, and $s$ those of a numbe
 
 # %% [markdown] tags=["zh"] en="e3b4a475"
 r"""
-*图：分数画成由 tile 组成的区域，左边是 $Q$，上边是 $K$，下边是 $V$，右边是 $O$，每种顺序一幅。折线是走过 tile 的路线；填色的是现在在片上的，$O$ 里填色的是已经写出的。v1 顺序里，所有 query 的状态都在慢速内存里；v2 顺序里只有一个状态，就在片上。下面是各组张量到目前为止移动的字节。宽的 tile 对 v1 顺序有利：$Q$ 每块 8 行、$K$ 每块 32 行时，走到最后是它占先。*
+*图：分数画成由 tile 组成的区域，左边是 $Q$，上边是 $K$，下边是 $V$，右边是 $O$，每种顺序一幅。折线是走过 tile 的路线；填色的是现在在片上的，$O$ 里填色的是已经写出的。v1 顺序里，所有 query 的状态都在慢速内存里；v2 顺序里只有一个状态，就在片上。下面是各组张量到目前为止移动的字节。宽的 tile 对 v1 顺序有利：$Q$ 每块 8 行、$K$ 每块 32 行时，到最后是它移动得少。*
 
 ## 字节数的公式
 
@@ -378,7 +378,8 @@ $$\text{v2} = e\,N_q(d + d_v) + s\,N_q + e\,(d + d_v)\,T_r N_k$$
 
 # %%
 n, d, e, s = 256, 64, 2, 4
-print(e * n * 2 * d + s * n + e * 2 * d * 4 * n, "by the formula;", v2_memory.traffic, "counted")
+t_r = n // 64
+print(e * n * 2 * d + s * n + e * 2 * d * t_r * n, "by the formula;", v2_memory.traffic, "counted")
 
 # %% [markdown] tags=["en"]
 r"""
@@ -415,7 +416,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-不论有没有尾块，所有 query tile 合起来就是 $N_q$ 行。所以外层循环每转一轮，$Q$ 和状态的 $N_q$ 行都要动一次，状态还是一读一写两次。每行的状态有 $d_v + 2$ 个数。
+不论有没有尾块，所有 query tile 合起来就是 $N_q$ 行。所以外层循环每转一轮，$Q$ 和状态的 $N_q$ 行都要搬，其中状态一读一写，算两次。每行的状态有 $d_v + 2$ 个数。
 
 </details>
 
@@ -444,12 +445,12 @@ check.v1_total(v1_total)
 
 # %% [markdown] tags=["en"]
 r"""
-With a causal mask only visited tiles count. In v2 order $T_r N_k$ becomes $W$, the keys in visited tiles, added up over the query tiles; $r_{1,i}$ is the end of query tile $i$ and $h_i$ the number of its rows:
+With a causal mask only visited tiles count (you may skip these two formulas: only the next cell uses them). In v2 order $T_r N_k$ becomes $W$, the keys in visited tiles, added up over the query tiles; $r_{1,i}$ is the end of query tile $i$, $h_i$ the number of its rows, and $\delta = N_k - N_q$ as in lesson 07. In v1 order the sum runs over all visits:
 """
 
-# %% [markdown] tags=["zh"] en="93ec59b4"
+# %% [markdown] tags=["zh"] en="893aeff1"
 r"""
-有因果掩码（causal mask）时，只算访问到的 tile。v2 顺序里，$T_r N_k$ 换成 $W$，即每个 query tile 访问到的 tile 里的 key 数之和；$r_{1,i}$ 是第 $i$ 个 query tile 的末端，$h_i$ 是它的行数：
+有因果掩码（causal mask）时，只算访问到的 tile（这两个公式可以跳过，只有下一个单元格用到）。v2 顺序里，$T_r N_k$ 换成 $W$：每个 query tile 访问到的 tile 里的 key 数，全部加起来；$r_{1,i}$ 是第 $i$ 个 query tile 的末端，$h_i$ 是它的行数，$\delta = N_k - N_q$ 同第 07 课。v1 顺序里，求和遍历所有访问：
 """
 
 # %% [markdown]
@@ -501,7 +502,7 @@ For large $N$ and $d_v = d$ only the terms with $N^2$ matter, and beside $d$ num
 r"""
 ## 哪种顺序移动得更少？
 
-$N$ 很大、$d_v = d$ 时，只有带 $N^2$ 的项要紧；而 $m$ 和 $\ell$ 两个数，比起 $\tilde O$ 的 $d$ 个数来很少：
+$N$ 很大、$d_v = d$ 时，起主要作用的只有含 $N^2$ 的项；$m$ 和 $\ell$ 只有两个数，比起 $\tilde O$ 的 $d$ 个数可以忽略：
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -630,16 +631,16 @@ for b_r, b_c in [(64, 64), (64, 160), (16, 64), (64, 16)]:
 
 # %% [markdown] tags=["en"]
 r"""
-Equal tiles: v1 order moves about 2.5 times as much. $(16, 64)$: it moves less, about 0.64 times. Neither is a law of v1 or v2.
+With $B_r = B_c$, v1 order moves about 2.5 times as much. With $(16, 64)$ it moves less, about 0.64 times. Neither is a law of v1 or v2.
 
 But a tile has to fit on chip. What needs room is the same in both orders: $Q_i$, $K_j$, $V_j$, a state, a tile of scores. So give each order the tiles $[B_r, B_c]$ that suit it best, under one budget:
 """
 
-# %% [markdown] tags=["zh"] en="b2b97980"
+# %% [markdown] tags=["zh"] en="47108a7d"
 r"""
-两个方向的 tile 一样大：v1 顺序移动的约为 2.5 倍。$(16, 64)$：它移动得更少，约为 0.64 倍。哪一个都不是 v1 或 v2 的定律。
+$B_r = B_c$ 时，v1 顺序移动的约为 2.5 倍。$(16, 64)$ 时它反而少，约为 0.64 倍。这两个数都不是 v1 或 v2 固有的。
 
-但是 tile 得放得进片上。要占地方的东西，两种顺序是一样的：$Q_i$、$K_j$、$V_j$、一个状态、一个分数 tile。那就在同一个容量上限下，让每种顺序都挑最适合自己的 tile，写作 $[B_r, B_c]$：
+但是 tile 要放得进片上。两种顺序占片上空间的东西是一样的：$Q_i$、$K_j$、$V_j$、一个状态、一个分数 tile。那就在同一个容量上限下，让每种顺序都挑最适合自己的 tile，写作 $[B_r, B_c]$：
 """
 
 
@@ -685,7 +686,7 @@ for d in (64, 128):
 
 # %% [markdown] tags=["en"]
 r"""
-(The budgets are what one thread block may use on three generations of GPUs.) v1 order wants wide tiles, v2 order tall ones. Each with its best, v1 order moves between 1.7 and 1.9 times as much here. With double buffers or another rule for the room the figure changes somewhat; it stays far from the 2.5 of equal tiles.
+(The budgets are what one program may use on chip on three kinds of GPU.) v1 order wants wide tiles, v2 order tall ones. Each with its best, v1 order moves between 1.7 and 1.9 times as much here: less than the 2.5 of $B_r = B_c$. Another rule for the room would give another figure.
 
 ## What FlashAttention-1 did exactly
 
@@ -698,16 +699,16 @@ r"""
 The first two are other ways to write $\oplus$. One query tile:
 """
 
-# %% [markdown] tags=["zh"] en="95bdce84"
+# %% [markdown] tags=["zh"] en="4811aa97"
 r"""
-（这几个容量是三代 GPU 上一个线程块最多能用的片上字节数。）v1 顺序想要宽的 tile，v2 顺序想要高的。各取最好的，v1 顺序在这里移动的是 1.7 到 1.9 倍。如果用双缓冲，或者按别的规则算占用，数字会有些变化，但离“tile 两边一样大”时的 2.5 仍然很远。
+（这几个容量是三种 GPU 上一个程序最多能用的片上字节数。）宽的 tile 适合 v1 顺序，高的适合 v2 顺序。各取最好的，v1 顺序在这里移动的是 1.7 到 1.9 倍，小于 $B_r = B_c$ 时的 2.5。换一种算占用的规则，数字就会不同。
 
 ## FlashAttention-1 到底怎么做
 
 `v1_order` 的循环顺序与 FlashAttention-1 相同，但并不是逐行照搬论文里的 Algorithm 1。那里
 
-- *每次*来访都把 $O$ 除以 $\ell$，下一次来访再乘回旧的 $\ell$；
-- 新的 tile 按它自己的最大值 $\tilde m$ 计权，然后两边都做重标定（rescale）；
+- *每次*访问都把 $O$ 除以 $\ell$，下一次访问再乘回旧的 $\ell$；
+- 新的 tile 先按它自己的最大值 $\tilde m$ 算权重，然后新旧两边都做重标定（rescale）；
 - tile 的大小取 $B_c = \lceil M/4d \rceil$，$B_r = \min(\lceil M/4d \rceil, d)$，其中 $M$ 是片上放得下的元素个数。
 
 前两点只是 $\oplus$ 的另一种写法。取一个 query tile：
@@ -787,11 +788,11 @@ A GPU runs many programs at once. In v2 order every query tile is a program of i
 
 # %% [markdown] tags=["zh"] en="f2c31230"
 r"""
-在 FlashAttention-1 自己的 tile 上，v2 顺序反而比 v1 顺序移动得*更多*。把同样的 tile 横竖对调，就适合 v2 顺序了。公平的比较要让每种顺序自己挑 tile。
+在 FlashAttention-1 自己的 tile 上，v2 顺序反而比 v1 顺序移动得*更多*。把同样的 tile 横竖对调，就适合 v2 顺序了。要公平，就得让每种顺序自己挑 tile。
 
 ## 一种顺序可以分给许多程序，另一种不行
 
-GPU 同时运行许多程序。v2 顺序里，每个 query tile 就是一个独立的程序：它知道自己在因果掩码下能看到哪些 key，它读的东西没有人写，它写的 $O$ 的那些行也没有别人写。先后怎么排都行，结果逐位相同：
+GPU 同时运行许多程序。v2 顺序里，每个 query tile 就是一个独立的程序：它知道自己在因果掩码下能看到哪些 key，它读的数据没有别的程序在写，它负责的那几行 $O$ 也没有别的程序去写。先后怎么排都行，结果逐位相同：
 """
 
 # %%
@@ -820,12 +821,12 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-In v1 order the outer loop walks over key tiles. Make each of them a program, and all programs update the *same* states. A program reads the state, computes, and writes it back; others may come in between. We imitate this with generators: at each `yield` another program may go on.
+In v1 order the outer loop walks over key tiles. Make each of them a program, and all programs update the *same* states. A program reads the state, computes, and writes it back; others may come in between. We imitate this with generators, functions that pause at each `yield`: then another program may go on.
 """
 
-# %% [markdown] tags=["zh"] en="296aed56"
+# %% [markdown] tags=["zh"] en="606ad8d4"
 r"""
-v1 顺序的外层循环走的是 key tile。如果让每个 key tile 成为一个程序，所有程序更新的就是*同一批*状态。一个程序先读状态，再计算，再写回去；别的程序可能在中间插进来。我们用生成器来模仿：每到一个 `yield`，就可能轮到别的程序。
+v1 顺序的外层循环走的是 key tile。如果让每个 key tile 成为一个程序，所有程序更新的就是*同一批*状态。一个程序先读状态，再计算，再写回去；别的程序可能在中间插进来。我们用生成器来模拟：每到一个 `yield`，就可能轮到别的程序。
 """
 
 # %% source="utils/interleave.py"
@@ -844,12 +845,12 @@ def program(cols, Q, K, V, states):
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** Eight queries, twelve keys in three tiles. The programs take their steps in a random order. Which results can come out?
+**Predict before you run on.** Eight queries, twelve keys in three tiles. The programs take their steps in a random order. How many of the twelve keys can have reached the state in the end: which numbers are possible?
 """
 
-# %% [markdown] tags=["zh"] en="4b262988"
+# %% [markdown] tags=["zh"] en="a4892c56"
 r"""
-**先猜后算**：8 个 query，12 个 key 分成三个 tile。各个程序按随机的次序走步。可能得到哪些结果？
+**先猜后算**：8 个 query，12 个 key 分成三个 tile。各个程序按随机的次序一步一步执行。到最后，十二个 key 里可能有几个进了状态？写出所有可能的个数。
 """
 
 
@@ -892,12 +893,12 @@ print([f"{np.abs(together(*few, seed)[0] - truth).max():.1e}" for seed in range(
 
 # %% [markdown] tags=["en"]
 r"""
-$O$ is wrong, and not always in the same way; now and then it is right by luck. What was lost? With all scores equal to 0, $e^L$ counts the keys that reached the state:
+$O$ is wrong, and not always in the same way; now and then it is right by luck. What was lost? With all scores equal to 0, $\ell$ counts the keys, and $L = \ln \ell$; so $e^L$ says how many reached the state:
 """
 
-# %% [markdown] tags=["zh"] en="c5e39560"
+# %% [markdown] tags=["zh"] en="9791fa72"
 r"""
-$O$ 是错的，而且错法不止一种；偶尔碰巧也对。丢的是什么？让所有分数都等于 0，$e^L$ 就是真正进了状态的 key 的个数：
+$O$ 是错的，而且错法不止一种；偶尔碰巧也对。丢的是什么？让所有分数都等于 0，$\ell$ 就是 key 的个数，而 $L = \ln \ell$；所以 $e^L$ 就是真正进了状态的 key 的个数：
 """
 
 # %%
@@ -905,9 +906,9 @@ print([round(np.exp(together(0 * few[0], *few[1:], seed)[1][0])) for seed in ran
 
 # %% [markdown] tags=["en"]
 r"""
-A program that read before another wrote knows nothing of that one's keys, and overwrites them. This is a *race*. On a GPU it need not show: whether it does depends on timing. That a test never saw it proves nothing.
+Four, eight or twelve. A program that read before another wrote knows nothing of that one's keys, and overwrites them. This is a *race*. On a GPU it need not show: whether it does depends on timing. That a test never saw it proves nothing.
 
-**Exercise 4 · Repair it** (12 minutes). Write `split_k(q, k, v, b_c, run)`: one program for each key tile, but each with a state *of its own*; afterwards they are merged. `program(j)` is a generator: between two `yield` it does one thing only, read, compute or write, and it has at least one `yield`. `run(programs)` lets them take their steps in some order. Return $O$ and $L$; the scale is $1/\sqrt d$. You may use `state_of(s, v_j)`, `merge(a, b)`, `identity`, `finish`.
+**Exercise 4 · Repair it** (12 minutes). Write `split_k(q, k, v, b_c, run)`: one program for each key tile, but each with a state *of its own*; afterwards they are merged. `program(j)` is a generator with at least one `yield`; it reads key tile `j` and writes nothing but its own state. `run(programs)` lets them take their steps in some order; after it, `k` and `v` must not be read any more. Return $O$ and $L$; the scale is $1/\sqrt d$. You may use `state_of(s, v_j)`, `merge(a, b)`, `identity`, `finish`.
 
 <details><summary>Hint 1</summary>
 
@@ -928,11 +929,11 @@ In the program: `s = q @ k[parts[j]].T / np.sqrt(q.shape[1])`, a `yield`, then `
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="0b7c9ff4"
+# %% [markdown] tags=["zh"] en="1ce1ce97"
 r"""
-一个程序如果在别人写之前就读了，就不知道别人的那些 key，写的时候便把它们盖掉。这叫*竞争*（race）。在 GPU 上它不一定露面：露不露面要看时机。测试从没碰上它，什么也说明不了。
+4、8 或 12 个。一个程序如果在别的程序写之前就读了，就不知道那个程序的 key，写的时候便把它们覆盖掉。这叫*竞争*（race）。在 GPU 上它不一定显露出来，要看时机。测试从没碰上它，什么也说明不了。
 
-**练习 4 · 修好它**（12 分钟）。写 `split_k(q, k, v, b_c, run)`：仍是每个 key tile 一个程序，但每个程序有*自己的*状态，最后再合并。`program(j)` 是生成器：两个 `yield` 之间只做一件事，读、算或写，而且至少有一个 `yield`。`run(programs)` 让它们按某种次序走步。返回 $O$ 和 $L$；缩放因子是 $1/\sqrt d$。可以使用 `state_of(s, v_j)`、`merge(a, b)`、`identity`、`finish`。
+**练习 4 · 修好它**（12 分钟）。写 `split_k(q, k, v, b_c, run)`：仍是每个 key tile 一个程序，但每个程序有*自己的*状态，最后再合并。`program(j)` 是至少有一个 `yield` 的生成器；它读第 `j` 个 key tile，除了自己的状态什么也不写。`run(programs)` 让各个程序按某种次序一步一步执行；它返回之后，不能再读 `k` 和 `v`。返回 $O$ 和 $L$；缩放因子是 $1/\sqrt d$。可以使用 `state_of(s, v_j)`、`merge(a, b)`、`identity`、`finish`。
 
 <details><summary>提示 1</summary>
 
@@ -1010,28 +1011,28 @@ v1 : v2_serial 是**顺序**。v2_serial : v2 是**并行**。
 
 # %% [markdown] tags=["en"]
 r"""
-This is *split-K*: what is shared out is the keys, and every program pays with a state of its own that is written, and read once more to be merged. It is used where there are few query tiles, as in decoding one token against a long cache.
+This is *split-K*: what is shared out is the keys, and every program pays with a state of its own that is written, and read once more to be merged. It is used where there are few query tiles, as when a model generates text: one new query, and the keys of all tokens before it.
 
 ## Three kernels on a GPU
 
 “v2's loop order makes it twice as fast” is a popular sentence that mixes two things. To part them takes *three* kernels, with the same code for one visit and the same tiles:
 
-- `v1`: one program for each head; outer loop over $K$ and $V$, the states in global memory;
+- `v1`: one program for each head; outer loop over $K$ and $V$, the states in slow memory;
 - `v2_serial`: also one program for each head; outer loop over $Q$;
 - `v2`: one program for each query tile of each head.
 
 v1 beside v2_serial is the loop order. v2_serial beside v2 is parallelism. They are black boxes here; lesson 11 teaches how to read such code. First: are they right? (Without a GPU, Triton's interpreter runs them.)
 """
 
-# %% [markdown] tags=["zh"] en="10280901"
+# %% [markdown] tags=["zh"] en="096c5ef5"
 r"""
-这就是 *split-K*：分给各个程序的是 key，每个程序都要为自己的状态付账：写出去，再读一次来合并。query tile 很少的时候才用它，比如面对很长的缓存解码一个 token。
+这就是 *split-K*：分给各个程序的是 key；代价是每个程序都有一个自己的状态，要写出去，合并时再读一次。query tile 很少的时候才用它，比如模型生成文本时：只有一个新的 query，却要看前面所有 token 的 key。
 
 ## GPU 上的三个 kernel
 
-“v2 的循环顺序让它快了一倍”，这句流行的话把两件事混在了一起。要把它们分开，需要*三个* kernel，一次来访的代码相同，tile 也相同：
+“v2 的循环顺序让它快了一倍”，这句流行的话把两件事混在了一起。要把它们分开，需要*三个* kernel，一次访问的代码相同，tile 也相同：
 
-- `v1`：每个头一个程序；外层循环走 $K$ 和 $V$，状态放在全局内存里；
+- `v1`：每个头一个程序；外层循环走 $K$ 和 $V$，状态放在慢速内存里；
 - `v2_serial`：也是每个头一个程序；外层循环走 $Q$；
 - `v2`：每个头的每个 query tile 一个程序。
 
@@ -1085,7 +1086,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="ba113ac3"
 r"""
-**用字节来预测**：一次来访要做 $4 B_r B_c d$ 次浮点运算。v2 顺序里，它移动 $K$ 和 $V$ 各一个 tile；v1 顺序里，它移动 $Q_i$，以及状态的一来一回：
+**用字节来预测**：一次访问要做 $4 B_r B_c d$ 次浮点运算。v2 顺序里，它移动 $K$ 和 $V$ 各一个 tile；v1 顺序里，它移动 $Q_i$，状态则一读一写：
 """
 
 # %%
@@ -1097,12 +1098,12 @@ for d in (64, 128):
 
 # %% [markdown] tags=["en"]
 r"""
-For v2 order this is simply $B_r$. If bytes were all that counts, v1 would need about 2.5 times as long as v2_serial, and v2 just as long as v2_serial, since these two move the same bytes. If you have a GPU, the next cell times all three on it, with few heads and with many:
+For v2 order this is simply $B_r$. If bytes were all that counts, v1 would need about 2.5 times as long as v2_serial, and v2 just as long as v2_serial, since these two move the same bytes. If you have a GPU, the next cells time all three on it, with few heads and with many; without one they print nothing:
 """
 
-# %% [markdown] tags=["zh"] en="0311914c"
+# %% [markdown] tags=["zh"] en="8331fa77"
 r"""
-v2 顺序的这个数就是 $B_r$。如果只有字节说了算，v1 的用时应当约为 v2_serial 的 2.5 倍；而 v2 应当与 v2_serial 一样久，因为这两个移动的字节一样多。如果你有 GPU，下一个单元格就在它上面给三个 kernel 计时，先用很少的头，再用很多的头：
+v2 顺序的这个数就是 $B_r$。如果用时只由字节决定，v1 的用时应当约为 v2_serial 的 2.5 倍；而 v2 应当与 v2_serial 一样久，因为这两个移动的字节一样多。如果你有 GPU，下面的单元格就在它上面给三个 kernel 计时，先用很少的头，再用很多的头；没有 GPU 时什么也不打印：
 """
 
 
@@ -1144,12 +1145,12 @@ if runs and on_gpu:
 
 # %% [markdown] tags=["en"]
 r"""
-And here is a run that was recorded on one card. The column *order* is v1 : v2_serial, the column *parallelism* is v2_serial : v2; both are ratios of times.
+And here is a run that was recorded on one card, an H200. It has 132 multiprocessors; a program runs on one of them, and one of them can run several programs at once. The column *order* is v1 : v2_serial, the column *parallelism* is v2_serial : v2; both are ratios of times.
 """
 
-# %% [markdown] tags=["zh"] en="d7822417"
+# %% [markdown] tags=["zh"] en="8d1d997a"
 r"""
-下面是在一块显卡上记录下来的一次运行。*order* 一列是 v1 : v2_serial（顺序），*parallelism* 一列是 v2_serial : v2（并行），都是用时之比。
+下面是在一块显卡 H200 上记录下来的一次运行。它有 132 个多处理器；一个程序只在其中一个上运行，一个多处理器可以同时运行几个程序。*order* 一列是 v1 : v2_serial（顺序），*parallelism* 一列是 v2_serial : v2（并行），都是用时之比。
 """
 
 # %%
@@ -1181,24 +1182,24 @@ show(
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: left the ratio v1 / v2_serial, which is loop order, right the ratio v2_serial / v2, which is parallelism; one row of panels for each head dimension, one line for each number of heads. At 1 both take the same time.*
+*Picture: left the ratio v1 / v2_serial, which is loop order, right the ratio v2_serial / v2, which is parallelism; one row of panels for each head dimension, one line for each number of heads. At 1 both take the same time; dashed is the ratio that the bytes foretold.*
 
-Read both against the number of heads. With few heads most of the card has nothing to do unless query tiles are shared out, so parallelism is the larger figure by far; with many heads all programs are busy anyway, and less is left to gain.
+Read both against the number of heads. With 16 heads, v1 and v2_serial are 16 programs, and at least 116 multiprocessors have nothing to do. There v2, with a program for each query tile, is 6 to 26 times as fast as v2_serial. With 528 heads there is work for all of them in any case: 1.2 to 1.5 times. So parallelism, of which the bytes say 1, is worth most where heads are few.
 
 ## Three different figures
 
-The model counts what passes between slow memory and chip. On a GPU there is a cache between, called L2, and the profiler can count on both sides of it: bytes that the programs ask for (L2), and bytes that come from HBM (DRAM).
+The model counts what passes between slow memory and chip. On a GPU there is a cache between, called L2, and a profiler, a tool that counts what the hardware does, can look at both sides of it: bytes that the programs ask L2 for, and bytes that pass between L2 and HBM, the large memory of the GPU (in the table: DRAM).
 """
 
-# %% [markdown] tags=["zh"] en="c74f1b03"
+# %% [markdown] tags=["zh"] en="614bdfeb"
 r"""
-*图：左边是 v1 / v2_serial，即循环顺序；右边是 v2_serial / v2，即并行。每种头维度一行图，每种头的个数一条线。等于 1 就是两者用时相同。*
+*图：左边是 v1 / v2_serial，即循环顺序；右边是 v2_serial / v2，即并行。每种头维度一行图，每种头的个数一条线。等于 1 就是两者用时相同；虚线是按字节预测的比值。*
 
-对照头的个数来读。头很少时，除非把 query tile 分出去，显卡的大部分都闲着，所以并行那一列要大得多；头很多时，程序本来就都忙着，可赚的就少了。
+对照头的个数来读。16 个头时，v1 和 v2_serial 只有 16 个程序，至少 116 个多处理器闲着。这时 v2 每个 query tile 一个程序，比 v2_serial 快到 6 至 26 倍。528 个头时，所有多处理器本来就有活干：只快到 1.2 至 1.5 倍。所以，按字节算等于 1 的并行，在头少的时候最值钱。
 
 ## 三个不同的数字
 
-模型数的是慢速内存与片上之间经过的字节。GPU 在两者之间还有一级缓存，叫 L2；性能分析器在它的两侧都能数：程序要求的字节（L2），和真正来自 HBM（显存）的字节（DRAM）。
+模型数的是慢速内存与片上之间经过的字节。GPU 在两者之间还有一级缓存，叫 L2；性能分析器（统计硬件行为的工具）在它的两侧都能数：程序向 L2 请求的字节，以及 L2 与 HBM（高带宽内存，即 GPU 的显存；表里写作 DRAM）之间经过的字节。
 """
 
 # %%
@@ -1212,25 +1213,34 @@ for r in recorded.BYTES:
 
 # %% [markdown] tags=["en"]
 r"""
-If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, a still smaller cache in front of L2 has answered. Where *DRAM / model* is far below 1, the cache has hidden the difference: $K$ and $V$ of one head are small, and the L2 of a data-centre GPU holds tens of MiB.
+If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, a still smaller cache in front of L2 can have answered. *DRAM / model* is near 1 or far below it. Beside what do the small ones stand? The L2 of such a GPU holds tens of MiB:
 """
 
-# %% [markdown] tags=["zh"] en="38eca8c7"
+# %% [markdown] tags=["zh"] en="1c96d2d7"
 r"""
-*L2 / model* 接近 1，说明程序要求的正是公式所说的字节；比 1 小，是因为 L2 前面还有更小的缓存，已经给出了数据。*DRAM / model* 远小于 1 的地方，差别被缓存藏起来了：一个头的 $K$ 和 $V$ 并不大，而数据中心 GPU 的 L2 有几十 MiB。
+*L2 / model* 接近 1，说明程序请求的正是公式所说的字节；比 1 小的地方，可能是 L2 前面更小的缓存已经给出了数据。*DRAM / model* 要么接近 1，要么远小于 1。小的那些该和什么比？这类 GPU 的 L2 有几十 MiB：
 """
 
 # %%
-print(f"K and V of one head, N = 16384, d = 128: {2 * 16384 * 128 * 2 / 2**20:.0f} MiB")
+print("heads      N    d | K and V   Q, K, V, O once | HBM: v1  v2_serial       v2")
+for (heads, n, d), row in order_ratios.by_point(recorded.BYTES).items():
+    tensor = 2 * heads * n * d  # bytes of one of Q, K, V, O, all heads together
+    hbm = "".join(f"{row[order]['dram_bytes'] / 1e9:10.3f}" for order in row)
+    place = f"{heads:5} {n:6} {d:4} | {2 * tensor / 2**20:3.0f} MiB"
+    print(f"{place} {4 * tensor / 1e9:14.3f} GB |{hbm} GB")
 
 # %% [markdown] tags=["en"]
 r"""
+With 17 MiB of keys and values or less, HBM moves in all three kernels about what must move once: $Q$, $K$, $V$, $O$. With 128 MiB or more, v1 and v2_serial move in HBM all that the model says, and v2 still moves the four tensors about once. An explanation that fits: query tiles of one head run at the same time in v2, and read the same $K$ and $V$; the first to ask brings them into L2, the others find them there.
+
 Now v1 beside v2, the comparison of the popular sentence: by the model, by HBM, by the clock. Below it, the same taken apart into order and parallelism.
 """
 
-# %% [markdown] tags=["zh"] en="45e8a459"
+# %% [markdown] tags=["zh"] en="ff4bcd13"
 r"""
-现在拿 v1 和 v2 相比，也就是那句流行的话所比的：按模型，按 HBM，按时钟。下面再把它拆成顺序和并行两部分。
+key 和 value 不超过 17 MiB 时，三个 kernel 在 HBM 上移动的，差不多都只是非搬一遍不可的 $Q$、$K$、$V$、$O$。到了 128 MiB 以上，v1 和 v2_serial 在 HBM 上移动的正是模型所说的全部字节，而 v2 仍然差不多只把这四个张量各搬一遍。有一种解释说得通：v2 里，同一个头的 query tile 同时运行，读的是同样的 $K$ 和 $V$；第一个要用的把它们带进 L2，其余的在那里就能找到。
+
+现在拿 v1 和 v2 相比，也就是那句流行的话所比的：按模型、按 HBM、按用时。下面再把它拆成顺序和并行两部分。
 """
 
 
@@ -1270,41 +1280,25 @@ for pair in [("v1", "v2"), ("v1", "v2_serial"), ("v2_serial", "v2")]:
 r"""
 Three figures for one pair of kernels, and none of them follows from another. Whoever quotes one must say which.
 
-Look where the largest HBM ratio comes from. Not from the order: where the data do not fit into L2, v1 : v2_serial is in HBM just what the model says. It comes from parallelism, of which the model says 1. Query tiles of one head that run at the same time read the same $K$ and $V$; the first brings them into L2, the others find them there. And where everything fits into L2, HBM has little to do in all three kernels, and the times differ all the same.
+Look where the largest HBM ratio comes from. Not from the order: v1 : v2_serial is in HBM about what the model says, or less. It comes from parallelism, of which the model says 1. And where HBM moves nearly the same in all three kernels, the times differ all the same.
 
 What did *not* come out as the bytes foretold belongs here too. Does the time follow the order's 2.5?
 """
 
-# %% [markdown] tags=["zh"] en="37273d65"
+# %% [markdown] tags=["zh"] en="d75e0a55"
 r"""
 同一对 kernel，三个数字，谁也推不出谁。引用其中一个，就得说清是哪一个。
 
-看看最大的 HBM 之比是从哪里来的。不是顺序：数据放不进 L2 时，v1 : v2_serial 的 HBM 之比正是模型所说的。它来自并行，而模型说并行的比是 1。同一个头的 query tile 同时运行，读的是同样的 $K$ 和 $V$；第一个把它们带进 L2，其余的在那里就能找到。而数据全都放得进 L2 时，三个 kernel 都很少用到 HBM，用时却照样不同。
+看看最大的 HBM 之比是从哪里来的。不是顺序：v1 : v2_serial 的 HBM 之比大约就是模型所说的，或者更小。它来自并行，而按模型，并行的比是 1。再看三个 kernel 在 HBM 上移动得差不多的地方，用时却照样不同。
 
-与字节的预言*不符*的也要写在这里。用时之比跟得上顺序的 2.5 吗？
+与按字节的预测*不符*的结果，也要写在这里。顺序的用时之比等于 2.5 吗？
 """
 
 # %%
 effect = order_ratios.ratios(recorded.TIMES, "v1", "v2_serial", "ms")
-for heads in dict.fromkeys(heads for heads, _, _ in effect):
-    found = [ratio for point, ratio in effect.items() if point[0] == heads]
-    print(f"{heads:4} heads: v1 : v2_serial from {min(found):.2f} to {max(found):.2f}")
-
-# %% [markdown] tags=["en"]
-r"""
-Never 1, and not 2.5 either: below it, around it or above it, with the number of heads, that is of programs running at once. A second surprise: fetching the next tile while the present one is computed, in two stages, should always help. At these points (heads, N, d) it made a kernel slower:
-"""
-
-# %% [markdown] tags=["zh"] en="7332e946"
-r"""
-从来不是 1，但也不是 2.5：有时低于它，有时在它附近，有时高于它，随头数变化，也就是随同时运行的程序数变化。第二个意外：算当前 tile 的同时取下一个 tile（分两级，即 two stages），照理总有好处。可是在这些点（头数、N、d）上，kernel 反而变慢了：
-"""
-
-# %%
-one, two = (order_ratios.by_point(rows) for rows in (recorded.TIMES, recorded.TWO_STAGES))
-for order in ("v2_serial", "v2"):
-    slower = [at for at in two if two[at][order]["ms"] > one[at][order]["ms"]]
-    print(f"{order}: slower at {len(slower)} of {len(two)} points: {slower}")
+for heads, d in sorted({(heads, d) for heads, _, d in effect}):
+    found = [ratio for (h, _, side), ratio in effect.items() if (h, side) == (heads, d)]
+    print(f"{heads:4} heads, d {d:3}: v1 : v2_serial from {min(found):.2f} to {max(found):.2f}")
 
 # %% [markdown] tags=["en", "slide"]
 r"""
@@ -1330,6 +1324,8 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
+Never 1: the order costs time, even where HBM moves about the same. Nor is it simply 2.5: with 16 heads it is less, with 528 more, and with 132 it depends on $d$. Why, these figures do not say.
+
 **5 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
 
 - **a**: In v1 order $S$ has to be written to slow memory.
@@ -1338,7 +1334,7 @@ r"""
 - **d**: A kernel that moves 1/2.5 of the bytes of another is 2.5 times as fast.
 - **e**: In v2 order the query tiles may run in any order, or all at once.
 - **f**: Comparing v1 with v2, one program a head against one a query tile, shows what the loop order is worth.
-- **g**: A race that no test run has shown is no race.
+- **g**: If no test run has ever shown a race, there is none.
 
 <details><summary>Hint 1</summary>
 
@@ -1354,22 +1350,24 @@ For **c**, the table of tiles. For **d**, the three figures.
 
 <details><summary>Hint 3</summary>
 
-For **f**: what are the three kernels for? Two of the seven statements are true.
+For **f**: why are there three kernels? Two of the seven statements are true.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="2911f045"
+# %% [markdown] tags=["zh"] en="eb7b99ef"
 r"""
+从来不是 1：顺序确实要花时间，即使 HBM 上移动的差不多一样多。但也不就是 2.5：16 个头时比它小，528 个头时比它大，132 个头时要看 $d$。为什么，这些数字没有说。
+
 **5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
 - **a**：v1 顺序必须把 $S$ 写到慢速内存。
 - **b**：v2 顺序里，$Q$、$K$、$V$ 各恰好读一次。
 - **c**：$B_r = 16$，$B_c = 64$，输入 2 字节，状态 4 字节，$N$ 很大时，v1 顺序移动的字节更少。
-- **d**：一个 kernel 移动的字节如果只有另一个的 1/2.5，就快 2.5 倍。
+- **d**：一个 kernel 移动的字节如果只有另一个的 1/2.5，速度就是它的 2.5 倍。
 - **e**：v2 顺序里，各个 query tile 先算哪个都行，同时算也行。
 - **f**：拿每个头一个程序的 v1 和每个 query tile 一个程序的 v2 相比，就能看出循环顺序值多少。
-- **g**：没有一次测试碰上的竞争，就不是竞争。
+- **g**：测试从来没有碰上竞争，就说明没有竞争。
 
 <details><summary>提示 1</summary>
 
@@ -1475,9 +1473,9 @@ r"""
 r"""
 ## Where this stops
 
-- The published gains of FlashAttention-2 also come from fewer operations outside the matrix products and from a better division of work between blocks and warps. This lesson showed neither.
-- The exchange of the loops did not first appear with FlashAttention-2: its paper credits Triton's fused attention with it.
-- Speed depends on tile sizes, hits in L2, occupancy and dtype as well. The recorded figures belong to one card, these tiles and simple kernels.
+- The published gains of FlashAttention-2 also come from fewer operations outside the matrix products and from a better division of work inside a program. This lesson showed neither.
+- Exchanging the loops and sharing out the query tiles did not begin with FlashAttention-2: its paper (section 3.2) credits Phil Tillet's attention in Triton with both.
+- Speed depends on tile sizes, hits in L2, dtype, and occupancy (how many programs share a multiprocessor) as well. The recorded figures belong to one card, these tiles and simple kernels.
 - Libraries hold many kernels, for short sequences, for decoding, for causal masks, with split-K. A version name does not say which loop ran; the kernel, its compile parameters and a profiler do.
 - The race was imitated. It shows what may happen, not how often it happens on a GPU.
 - Only the forward pass. In the backward pass the gradients of $K_j$ and $V_j$ are sums over query tiles, so there the outer loop usually runs over keys, and the gradient of $Q$ is what then needs care.
@@ -1499,30 +1497,31 @@ r"""
 - Query tiles in any order give the same bits: the shuffled cell.
 - Parallel key tiles lose keys: the two cells with eight shuffles.
 - Three kernels compute the same: the table of errors. What they cost: the recorded run, on the card named there.
+- In HBM, v2 moves $Q$, $K$, $V$, $O$ about once: the table of HBM bytes.
 
 </details>
 
-**References.** T. Dao et al., *FlashAttention* (2022), Algorithm 1: outer loop over $K$ and $V$. T. Dao, *FlashAttention-2* (2023), sections 3.1 and 3.2: the state kept unnormalised, the loops exchanged, parallelism over the sequence, and where the idea came from.
+**References.** T. Dao et al., *FlashAttention* (2022), Algorithm 1: outer loop over $K$ and $V$. T. Dao, *FlashAttention-2* (2023), sections 3.1 and 3.2: the state kept unnormalised, the loops exchanged, parallelism over the sequence, and where the ideas came from.
 """
 
-# %% [markdown] tags=["zh"] en="d2b8b78f"
+# %% [markdown] tags=["zh"] en="f1e2cab5"
 r"""
 ## 结论到此为止
 
-- FlashAttention-2 公布的收益，还来自更少的非矩阵乘运算，以及线程块之间、warp（线程束）之间更好的分工。这两样本课都没有展示。
-- 对调循环并不是 FlashAttention-2 首创：它的论文说，先这样做的是 Triton 的融合注意力。
-- 速度还取决于 tile 大小、L2 命中、占用率和数据类型。记录下来的数字只属于那块显卡、这些 tile 和这几个简单的 kernel。
+- FlashAttention-2 公布的收益，还来自更少的非矩阵乘运算，以及一个程序内部更好的分工。这两样本课都没有展示。
+- 对调循环、把 query tile 分给许多程序，都不是 FlashAttention-2 首创：它的论文（3.2 节）说，这两点最早见于 Phil Tillet 用 Triton 写的注意力。
+- 速度还取决于 tile 大小、L2 命中、数据类型和占用率（一个多处理器上同时有多少程序）。记录下来的数字只属于那块显卡、这些 tile 和这几个简单的 kernel。
 - 一个库里有许多 kernel：给短序列的、给解码的、带因果掩码的、split-K 的。版本名说不出跑的是哪种循环；要看 kernel、它的编译参数和性能分析器。
-- 竞争是模仿出来的。它说明可能发生什么，没有说明在 GPU 上多久发生一次。
-- 只有前向。反向传播时，$K_j$ 和 $V_j$ 的梯度是对各个 query tile 求和，所以外层循环通常走 key，需要小心的就成了 $Q$ 的梯度。
+- 竞争是模拟出来的。它说明可能发生什么，没有说明在 GPU 上发生得有多频繁。
+- 只有前向。反向传播时，$K_j$ 和 $V_j$ 的梯度是对各个 query tile 求和，所以外层循环通常走 key，要小心处理的就成了 $Q$ 的梯度。
 
 ## 小结
 
-1. 不论哪种顺序，分数都在片上生成、用掉；顺序决定的是什么在搬动。
-2. v1 顺序：$K$、$V$ 一次，$Q$ 和状态每次来访都走。v2 顺序：$Q$ 和 $O$ 一次，$K$、$V$ 每个 query tile 读一遍。
-3. $N$ 很大时，$B_c/B_r > (e + 2s)/(2e)$ 则 v1 顺序移动的字节更少；输入 2 字节、状态 4 字节时，门槛是 2.5。
+1. 不论哪种顺序，分数都在片上生成、用掉；顺序决定的是搬动什么。
+2. v1 顺序：$K$、$V$ 一次，$Q$ 和状态每次访问都搬。v2 顺序：$Q$ 和 $O$ 一次，$K$、$V$ 每个 query tile 读一遍。
+3. $N$ 很大时，如果 $B_c/B_r > (e + 2s)/(2e)$，v1 顺序移动的字节更少；输入 2 字节、状态 4 字节时，门槛是 2.5。
 4. query tile 互相独立；key tile 共用状态，要各有各的状态，再用 $\oplus$ 合并。
-5. 顺序和并行是两种效果；模型字节、HBM 字节和时间是三个数字。
+5. 顺序和并行是两个因素；模型字节、HBM 字节和时间是三个数字。
 
 <details><summary>本课的结论与证据</summary>
 
@@ -1531,12 +1530,13 @@ r"""
 - 2.5 和 0.64：比较各种 tile 的表。各取最好的 tile：在同一上限下的搜索。
 - FlashAttention-1 的 Algorithm 1 算出同样的结果：`algorithm_1` 单元格；它的 tile 是宽的：随后的表。
 - query tile 先后任意，结果逐位相同：打乱次序的单元格。
-- 并行的 key tile 会丢 key：各打乱八次的两个单元格。
+- 并行的 key tile 会丢 key：两个各打乱八次的单元格。
 - 三个 kernel 算出同样的结果：误差表。它们的代价：在注明的显卡上记录的运行。
+- v2 在 HBM 上差不多只把 $Q$、$K$、$V$、$O$ 各搬一遍：HBM 字节的表。
 
 </details>
 
-**参考文献**：T. Dao et al., *FlashAttention* (2022)，Algorithm 1：外层循环走 $K$ 和 $V$。T. Dao, *FlashAttention-2* (2023)，3.1 和 3.2 节：不归一化的状态、对调的循环、沿序列并行，以及这个想法的来处。
+**参考文献**：T. Dao et al., *FlashAttention* (2022)，Algorithm 1：外层循环走 $K$ 和 $V$。T. Dao, *FlashAttention-2* (2023)，3.1 和 3.2 节：不归一化的状态、对调的循环、沿序列并行，以及这些想法的来处。
 """
 
 # %%

@@ -109,8 +109,8 @@ def alt() -> str:
         " the columns and the states lie in slow memory, all of them; in v2 order it goes along the"
         " rows and one state is on chip. Under each film bars for the bytes of Q, of K and V, of"
         " the states, and of O and L.",
-        zh="同一个 N × N 分数区域的两部影片，都切成 tile。v1 顺序的路线沿列向下，所有状态都在慢速内存里；"
-        "v2 顺序的路线沿行向右，片上只有一个状态。每部影片下面用条形表示 Q、K 和 V、状态、O 和 L 各移动了"
+        zh="同一个 N × N 分数区域的两段动画，都切成 tile。v1 顺序的路线沿列向下，所有状态都在慢速内存里；"
+        "v2 顺序的路线沿行向右，片上只有一个状态。每段动画下面用横条表示 Q、K 和 V、状态、O 和 L 各移动了"
         "多少字节。",
     )
 

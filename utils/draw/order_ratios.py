@@ -8,9 +8,9 @@ from utils.draw.palette import DPI, FONT, INK, LARGE, PAPER, SMALL
 from utils.language import say
 
 RATIOS = {
-    "order: v1 / v2_serial": ("v1", "v2_serial"),
-    "parallelism: v2_serial / v2": ("v2_serial", "v2"),
-}
+    "order: v1 / v2_serial": ("v1", "v2_serial", 2.5),
+    "parallelism: v2_serial / v2": ("v2_serial", "v2", 1),
+}  # and what bytes foretell for large N, on equal tiles
 STYLES = [("#0072b2", "s"), ("#b34700", "o"), ("#007a5a", "^"), ("#8a4fa0", "D")]
 
 
@@ -33,9 +33,9 @@ def alt(card: str) -> str:
     return say(
         en=f"Ratios of times over N as measured on {card}, a row of panels for each head dimension:"
         " left v1 over v2 one after another, right that over v2 in parallel; a line for each number"
-        " of heads.",
-        zh=f"在 {card} 上测得的时间之比随 N 的变化，每种头维度一行：左边是 v1 与逐个执行的 v2 之比，"
-        "右边是逐个执行的 v2 与并行的 v2 之比；每种头数一条线。",
+        " of heads. Dashed: the ratio that the bytes foretold.",
+        zh=f"在 {card} 上测得的用时之比随 N 的变化，每种头维度一行：左边是 v1 与逐个执行的 v2 之比，"
+        "右边是逐个执行的 v2 与并行的 v2 之比；每种头数一条线。虚线是按字节预测的比值。",
     )
 
 
@@ -46,22 +46,25 @@ def draw(rows: list[dict], card: str) -> Figure:
     figure.suptitle(f"ratios of times on {card}", fontsize=LARGE, color=INK, family=FONT)
     heads = sorted({row["heads"] for row in rows})
     for number, d in enumerate(sides):
-        for column, (title, orders) in enumerate(RATIOS.items()):
+        for column, (title, (above, below, foretold)) in enumerate(RATIOS.items()):
             axes = figure.add_subplot(len(sides), 2, 2 * number + column + 1)
-            found = ratios([row for row in rows if row["d"] == d], *orders, "ms")
+            found = ratios([row for row in rows if row["d"] == d], above, below, "ms")
             lines(axes, found, heads)
+            axes.axhline(foretold, color=INK, linewidth=1.2, linestyle="--", label="by bytes")
             axes.set_title(f"{title}, d = {d}", fontsize=SMALL + 1)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=4, fontsize=SMALL, frameon=False)
     figure.subplots_adjust(
-        bottom=0.3 / len(sides) + 0.02, hspace=0.45, wspace=0.2, top=0.86 if len(sides) > 1 else 0.8
+        bottom=0.24 / len(sides) + 0.01,
+        hspace=0.45,
+        wspace=0.2,
+        top=0.86 if len(sides) > 1 else 0.8,
     )
     return figure
 
 
 def lines(axes: Axes, found: dict[tuple, float], heads: list[int]) -> None:
     """Draw one line for each number of heads; 1 means that both take the same time."""
-    axes.axhline(1, color=INK, linewidth=1)
     for (colour, marker), many in zip(STYLES, heads, strict=False):
         points = sorted((n, ratio) for (h, n, _), ratio in found.items() if h == many)
         axes.plot(
@@ -74,6 +77,9 @@ def lines(axes: Axes, found: dict[tuple, float], heads: list[int]) -> None:
     axes.set_yscale("log", base=2)
     sizes = sorted({n for _, n, _ in found})
     axes.set_xticks(sizes, [f"{n // 1024}k" if n >= 1024 else str(n) for n in sizes])
+    ticks = [1, 2, 4, 8, 16, 32] if max(found.values(), default=1) > 6 else [1, 1.5, 2, 2.5, 3, 4]
+    axes.set_yticks(ticks)
+    axes.set_ylim(0.9, 1.15 * max([3, *found.values()]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.minorticks_off()
     axes.set_xlabel("N", fontsize=SMALL)
