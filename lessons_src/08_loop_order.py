@@ -295,6 +295,7 @@ r"""
 v2_memory = Memory(dtype="float16")
 v2_order(q, k, v, 64, 64, v2_memory)
 moved = [memory.read + memory.written for memory in (v1_memory, v2_memory)]
+print("      v1 order  v2 order")
 for name in ("Q", "K", "V", "m", "l", "acc", "O", "L"):
     print(f"{name:4} {moved[0][name]:9,} {moved[1][name]:9,}")
 print(f"{'all':4} {v1_memory.traffic:9,} {v2_memory.traffic:9,}")
@@ -1021,10 +1022,10 @@ This is *split-K*: what is shared out is the keys, and every program pays with a
 - `v2_serial`: also one program for each head; outer loop over $Q$;
 - `v2`: one program for each query tile of each head.
 
-v1 beside v2_serial is the loop order. v2_serial beside v2 is parallelism. They are black boxes here; lesson 11 teaches how to read such code. First: are they right? (Without a GPU, Triton's interpreter runs them.)
+v1 beside v2_serial is the loop order. v2_serial beside v2 is parallelism. They are black boxes here; lesson 11 teaches how to read such code. First: are they right? (Without a GPU, Triton's interpreter runs them; without Triton the cell prints nothing.)
 """
 
-# %% [markdown] tags=["zh"] en="096c5ef5"
+# %% [markdown] tags=["zh"] en="7d8fb6fb"
 r"""
 这就是 *split-K*：分给各个程序的是 key；代价是每个程序都有一个自己的状态，要写出去，合并时再读一次。query tile 很少的时候才用它，比如模型生成文本时：只有一个新的 query，却要看前面所有 token 的 key。
 
@@ -1036,7 +1037,7 @@ r"""
 - `v2_serial`：也是每个头一个程序；外层循环走 $Q$；
 - `v2`：每个头的每个 query tile 一个程序。
 
-拿 v1 和 v2_serial 比，比的是循环顺序。拿 v2_serial 和 v2 比，比的是并行。这里只把它们当黑盒；怎样读这样的代码，第 11 课会讲。先看算得对不对。（没有 GPU 时，由 Triton 的解释器运行。）
+拿 v1 和 v2_serial 比，比的是循环顺序。拿 v2_serial 和 v2 比，比的是并行。这里只把它们当黑盒；怎样读这样的代码，第 11 课会讲。先看算得对不对。（没有 GPU 时，由 Triton 的解释器运行；没有 Triton 时，这个单元格什么也不打印。）
 """
 
 # %%
@@ -1195,7 +1196,7 @@ The model counts what passes between slow memory and chip. On a GPU there is a c
 r"""
 *图：左边是 v1 / v2_serial，即循环顺序；右边是 v2_serial / v2，即并行。每种头维度一行图，每种头的个数一条线。等于 1 就是两者用时相同；虚线是按字节预测的比值。*
 
-对照头的个数来读。16 个头时，v1 和 v2_serial 只有 16 个程序，至少 116 个多处理器闲着。这时 v2 每个 query tile 一个程序，比 v2_serial 快到 6 至 26 倍。528 个头时，所有多处理器本来就有活干：只快到 1.2 至 1.5 倍。所以，按字节算等于 1 的并行，在头少的时候最值钱。
+对照头的个数来读。16 个头时，v1 和 v2_serial 只有 16 个程序，至少 116 个多处理器闲着。这时 v2 每个 query tile 一个程序，速度是 v2_serial 的 6 到 26 倍。528 个头时，所有多处理器本来就有活干：只有 1.2 到 1.5 倍。所以，按字节算等于 1 的并行，在头少的时候作用最大。
 
 ## 三个不同的数字
 
@@ -1213,12 +1214,12 @@ for r in recorded.BYTES:
 
 # %% [markdown] tags=["en"]
 r"""
-If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, a still smaller cache in front of L2 can have answered. *DRAM / model* is near 1 or far below it. Beside what do the small ones stand? The L2 of such a GPU holds tens of MiB:
+If *L2 / model* is near 1, the programs ask for what the closed form says; where it is smaller, a still smaller cache in front of L2 can have answered. *DRAM / model* is near 1 or far below it. When is it which? The L2 of such a GPU holds tens of MiB:
 """
 
-# %% [markdown] tags=["zh"] en="1c96d2d7"
+# %% [markdown] tags=["zh"] en="324e092b"
 r"""
-*L2 / model* 接近 1，说明程序请求的正是公式所说的字节；比 1 小的地方，可能是 L2 前面更小的缓存已经给出了数据。*DRAM / model* 要么接近 1，要么远小于 1。小的那些该和什么比？这类 GPU 的 L2 有几十 MiB：
+*L2 / model* 接近 1，说明程序请求的正是公式所说的字节；比 1 小的地方，可能是 L2 前面更小的缓存已经给出了数据。*DRAM / model* 要么接近 1，要么远小于 1。什么时候是哪一种？这类 GPU 的 L2 有几十 MiB：
 """
 
 # %%
@@ -1231,14 +1232,14 @@ for (heads, n, d), row in order_ratios.by_point(recorded.BYTES).items():
 
 # %% [markdown] tags=["en"]
 r"""
-With 17 MiB of keys and values or less, HBM moves in all three kernels about what must move once: $Q$, $K$, $V$, $O$. With 128 MiB or more, v1 and v2_serial move in HBM all that the model says, and v2 still moves the four tensors about once. An explanation that fits: query tiles of one head run at the same time in v2, and read the same $K$ and $V$; the first to ask brings them into L2, the others find them there.
+With 16 MiB of keys and values, HBM moves in all three kernels no more than about one pass over $Q$, $K$, $V$, $O$. With 128 MiB and more, v1 and v2_serial move in HBM all that the model says, and v2 still moves the four tensors about once. An explanation that fits: query tiles of one head run at the same time in v2, and read the same $K$ and $V$; the first to ask brings them into L2, the others find them there.
 
 Now v1 beside v2, the comparison of the popular sentence: by the model, by HBM, by the clock. Below it, the same taken apart into order and parallelism.
 """
 
-# %% [markdown] tags=["zh"] en="ff4bcd13"
+# %% [markdown] tags=["zh"] en="a639ee45"
 r"""
-key 和 value 不超过 17 MiB 时，三个 kernel 在 HBM 上移动的，差不多都只是非搬一遍不可的 $Q$、$K$、$V$、$O$。到了 128 MiB 以上，v1 和 v2_serial 在 HBM 上移动的正是模型所说的全部字节，而 v2 仍然差不多只把这四个张量各搬一遍。有一种解释说得通：v2 里，同一个头的 query tile 同时运行，读的是同样的 $K$ 和 $V$；第一个要用的把它们带进 L2，其余的在那里就能找到。
+key 和 value 共 16 MiB 时，三个 kernel 在 HBM 上移动的字节，最多也就相当于把 $Q$、$K$、$V$、$O$ 各搬一遍。到了 128 MiB 以上，v1 和 v2_serial 在 HBM 上移动的正是模型所说的全部字节，而 v2 仍然差不多只把这四个张量各搬一遍。有一种解释说得通：v2 里，同一个头的 query tile 同时运行，读的是同样的 $K$ 和 $V$；第一个要用的把它们带进 L2，其余的在那里就能找到。
 
 现在拿 v1 和 v2 相比，也就是那句流行的话所比的：按模型、按 HBM、按用时。下面再把它拆成顺序和并行两部分。
 """
@@ -1324,7 +1325,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-Never 1: the order costs time, even where HBM moves about the same. Nor is it simply 2.5: with 16 heads it is less, with 528 more, and with 132 it depends on $d$. Why, these figures do not say.
+Never 1: in these kernels the order costs time, even where HBM moves about the same. Nor is it simply 2.5: with 16 heads it is less, with 528 more, and with 132 it depends on $d$. Why, these figures do not say.
 
 **5 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
 
@@ -1355,9 +1356,9 @@ For **f**: why are there three kernels? Two of the seven statements are true.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="eb7b99ef"
+# %% [markdown] tags=["zh"] en="3c050b66"
 r"""
-从来不是 1：顺序确实要花时间，即使 HBM 上移动的差不多一样多。但也不就是 2.5：16 个头时比它小，528 个头时比它大，132 个头时要看 $d$。为什么，这些数字没有说。
+从来不是 1：在这几个 kernel 里，顺序确实要花时间，即使 HBM 上移动的差不多一样多。但也不就是 2.5：16 个头时比它小，528 个头时比它大，132 个头时要看 $d$。为什么，这些数字没有说。
 
 **5 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
