@@ -50,8 +50,8 @@ r"""
 r"""
 ## 反过来
 
-- 第 06 课：一个 query tile 留着，所有 key tile 走过
-- 现在：一个 key tile 留着，所有 query tile 来访
+- 第 06 课：一个 query tile 留着，所有 key tile 依次经过
+- 现在：一个 key tile 留着，所有 query tile 依次访问它
 
 **先猜后算**：256 个 query 和 key，$d = 64$，每块 64。搬的字节更多还是更少？必须写出 $S$ 吗？
 """
@@ -230,7 +230,7 @@ for rows in memory.turns(tiles(len(Q), b_r)):
 
 # %% [markdown] tags=["zh", "slide"] en="fd18ddbd"
 r"""
-## Q 和 O 留下，K 和 V 移动
+## Q 和 O 不动，K 和 V 流过
 
 ```python
 for rows in memory.turns(tiles(len(Q), b_r)):
@@ -310,7 +310,7 @@ r"""
 
 # %% [markdown] tags=["zh", "slide"] en="c9460b71"
 r"""
-## 两部影片
+## 两段动画
 
 {picture}
 """
@@ -606,7 +606,7 @@ r"""
 
 {output}
 
-哪个数都不是 v1 或 v2 的规律。
+这些数都不是 v1 或 v2 固有的。
 """
 
 # %% [markdown] tags=["en"]
@@ -808,16 +808,16 @@ r"""
 
 Each program reads the state, computes, writes it back. Others come in between.
 
-**Predict:** three key tiles, steps in random order. Which results can come out?
+**Predict:** twelve keys in three tiles, steps in random order. How many keys can reach the state?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="02f4866f"
+# %% [markdown] tags=["zh", "slide"] en="9930f252"
 r"""
 ## v1 顺序：程序共用状态
 
 每个程序读状态，计算，再写回去。别的程序会插进来。
 
-**先猜后算**：三个 key tile，步骤次序随机。会得到哪些结果？
+**先猜后算**：12 个 key 分成三个 tile，步骤次序随机。可能有几个 key 进了状态？
 """
 
 # %% [markdown] tags=["en"]
@@ -874,7 +874,7 @@ r"""
 
 {output 2}
 
-测试没见到，什么也证明不了。补救：各有自己的状态，再用 $\oplus$ 合并。
+测试从没碰上，什么也说明不了。修法：各有自己的状态，再用 $\oplus$ 合并。
 """
 
 
@@ -999,7 +999,7 @@ v1 : v2_serial is **order**. v2_serial : v2 is **parallelism**.
 
 # %% [markdown] tags=["zh", "slide"] en="59b4fed0"
 r"""
-## 三个 kernel，分开两种作用
+## 三个 kernel，分开两个因素
 
 | | 程序 | 外层循环 |
 |---|---|---|
@@ -1073,11 +1073,11 @@ r"""
 
 # %% [markdown] tags=["zh", "slide"] en="a99269f9"
 r"""
-## 由字节来猜
+## 用字节来预测
 
 {output}
 
-**如果只看字节**：与 v2_serial 相比，v1 和 v2 各要多久？
+**如果用时只由字节决定**：与 v2_serial 相比，v1 和 v2 各要多久？
 """
 
 # %% [markdown] tags=["en"]
@@ -1310,9 +1310,10 @@ r"""
 3. The threshold (4)
 4. Repair the race (12)
 5. Judge seven statements (4)
+6. Derive the closed form (8)
 """
 
-# %% [markdown] tags=["zh", "slide"] en="25eea67d"
+# %% [markdown] tags=["zh", "slide"] en="1a433d94"
 r"""
 ## 练习
 
@@ -1321,6 +1322,7 @@ r"""
 3. 门槛（4）
 4. 修好竞争（12）
 5. 判断七句话的正误（4）
+6. 推导公式（8）
 """
 
 # %% [markdown] tags=["en"]
@@ -1418,7 +1420,7 @@ r"""
 1. 顺序决定搬什么，不决定写不写 $S$
 2. $B_c / B_r$ 大于 $(e + 2s)/(2e)$：v1 顺序搬得少
 3. query tile 互相独立；key tile 共用状态
-4. 顺序和并行是两种作用
+4. 顺序和并行是两个因素
 5. 字节和时间是不同的数
 
 **本课没讲**：别的显卡、别的 kernel。
