@@ -325,11 +325,6 @@ def next_step(got, expected, attempt) -> str:
         )
     if isinstance(expected, bool) and not isinstance(got, bool | np.bool_):
         return say(en="Write True or False, without quotes.", zh="请写 True 或 False，不要加引号。")
-    if isinstance(expected, tuple) and not isinstance(got, list | tuple):
-        return say(
-            en=f"{len(expected)} values are asked for: `return a, b` gives two.",
-            zh=f"要返回 {len(expected)} 个值：`return a, b` 就返回两个。",
-        )
     shapes = [np.shape(x) if hasattr(x, "shape") else None for x in (got, expected)]
     if None not in shapes and shapes[0] != shapes[1]:
         return say(
