@@ -58,6 +58,57 @@ def copy_load_unmasked(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexp
 
 
 @triton.jit
+def copy_half_masked(
+    x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr, SLIP: tl.constexpr
+):
+    """The load minds only its rows, or only its columns; or "&" became "|"; or "<" became "<="."""
+    rows = (tl.program_id(0) * B_R + tl.arange(0, B_R)).to(tl.int64)
+    cols = tl.program_id(1) * B_C + tl.arange(0, B_C)
+    mask = (rows[:, None] < n) & (cols[None, :] < d)
+    if SLIP == "or":
+        mask = (rows[:, None] < n) | (cols[None, :] < d)
+    if SLIP == "at_most":
+        mask = (rows[:, None] <= n) & (cols[None, :] < d)
+    of_load = mask
+    if SLIP == "rows":
+        of_load = (rows[:, None] < n) & (cols[None, :] >= 0)
+    if SLIP == "cols":
+        of_load = (rows[:, None] >= 0) & (cols[None, :] < d)
+    tile = tl.load(x + rows[:, None] * stride + cols[None, :], mask=of_load)
+    tl.store(out + rows[:, None] * d + cols[None, :], tile, mask=mask)
+
+
+@triton.jit
+def copy_sizes_fixed(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
+    rows = (tl.program_id(0) * 4 + tl.arange(0, 4)).to(tl.int64)
+    cols = tl.program_id(1) * 8 + tl.arange(0, 8)
+    mask = (rows[:, None] < n) & (cols[None, :] < d)
+    tile = tl.load(x + rows[:, None] * stride + cols[None, :], mask=mask)
+    tl.store(out + rows[:, None] * d + cols[None, :], tile, mask=mask)
+
+
+@triton.jit
+def copy_everything(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
+    """Every program copies the whole matrix."""
+    for r0 in range(0, n, B_R):
+        for c0 in range(0, d, B_C):
+            rows = (r0 + tl.arange(0, B_R)).to(tl.int64)
+            cols = c0 + tl.arange(0, B_C)
+            mask = (rows[:, None] < n) & (cols[None, :] < d)
+            tile = tl.load(x + rows[:, None] * stride + cols[None, :], mask=mask)
+            tl.store(out + rows[:, None] * d + cols[None, :], tile, mask=mask)
+
+
+@triton.jit
+def copy_far_away(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
+    """An address in nobody's memory: the interpreter alone would end the process."""
+    rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
+    cols = tl.program_id(1) * B_C + tl.arange(0, B_C)
+    tile = tl.load(x + (rows.to(tl.int64)[:, None] + 2**40) * stride + cols[None, :])
+    tl.store(out + rows[:, None] * d + cols[None, :], tile)
+
+
+@triton.jit
 def copy_stride_d(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
     rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
     cols = tl.program_id(1) * B_C + tl.arange(0, B_C)
@@ -108,7 +159,7 @@ def max_where(x, out, n, stride, D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl.c
         row = tl.program_id(0) * B_R + r
         cols = tl.arange(0, D_PAD)
         values = tl.load(x + row * stride + cols, mask=(cols < D) & (row < n), other=0)
-        tl.store(out + row, tl.max(tl.where(cols < D, values, -1e30), 0), mask=row < n)
+        tl.store(out + row, tl.max(tl.where(cols < D, values, -float("inf")), 0), mask=row < n)
 
 
 @triton.jit
@@ -126,6 +177,23 @@ def max_other_0(x, out, n, stride, D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl
     cols = tl.arange(0, D_PAD)
     mask = (rows[:, None] < n) & (cols[None, :] < D)
     tile = tl.load(x + rows[:, None] * stride + cols[None, :], mask=mask, other=0)
+    tl.store(out + rows, tl.max(tile, axis=1), mask=rows < n)
+
+
+@triton.jit
+def max_half_right(
+    x, out, n, stride, D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl.constexpr, SLIP: tl.constexpr
+):
+    rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
+    cols = tl.arange(0, D_PAD)
+    where = x + rows[:, None] * stride + cols[None, :]
+    if SLIP == "finite":
+        tile = tl.load(where, mask=(rows[:, None] < n) & (cols[None, :] < D), other=-1e30)
+    if SLIP == "rows":
+        tile = tl.load(where, mask=cols[None, :] < D, other=-float("inf"))
+    if SLIP == "cols":
+        tile = tl.load(where, mask=rows[:, None] < n)
+        tile = tl.where(cols[None, :] < D, tile, -float("inf"))
     tl.store(out + rows, tl.max(tile, axis=1), mask=rows < n)
 
 
@@ -186,13 +254,26 @@ def softmax_two_loops(
 ):
     rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
     cols = tl.arange(0, B_C)
+    if SLIP == "stride":
+        s_row = n_k
+    if SLIP == "out_stride":
+        out_row = n_k
+    if SLIP == "stride_for_out":
+        out_row = s_row
+    if SLIP == "sizes":
+        rows, cols = tl.program_id(0) * 4 + tl.arange(0, 4), tl.arange(0, 4)
+    if SLIP == "no_rows":
+        n_q = 1000
     here = s + rows[:, None] * s_row
     there = out + rows[:, None] * out_row
-    m = tl.full([B_R], -1e38 if SLIP != "m0" else 0.0, tl.float32)
-    l = tl.full([B_R], 0.0, tl.float32)
+    m = tl.full(rows.shape, -1e38 if SLIP != "m0" else 0.0, tl.float32)
+    l = tl.full(rows.shape, 0.0, tl.float32)
     for c0 in range(0, n_k, B_C):
         mask = (rows[:, None] < n_q) & (c0 + cols[None, :] < n_k)
-        x = tl.load(here + c0 + cols[None, :], mask=mask, other=-float("inf"))
+        of_load = mask
+        if SLIP == "reads_rows":
+            of_load = (rows[:, None] >= 0) & (c0 + cols[None, :] < n_k)
+        x = tl.load(here + c0 + cols[None, :], mask=of_load, other=-float("inf"))
         if SLIP == "tail":
             x = tl.where(mask, x, 0.0)
         old = m
@@ -249,6 +330,14 @@ def scores_dot(
     cols = j * B_C + tl.arange(0, B_C)
     f = tl.arange(0, D_PAD)
     q_mask, k_mask = rows[:, None] < n_q, cols[None, :] < n_k
+    if SLIP == "one_stride":
+        k_row = q_row
+    if SLIP == "tight":
+        q_row, k_row = D, D
+    if SLIP == "reads_queries":
+        q_mask = rows[:, None] >= 0
+    if SLIP == "reads_keys":
+        k_mask = cols[None, :] >= 0
     if SLIP != "feature":
         q_mask, k_mask = q_mask & (f[None, :] < D), k_mask & (f[:, None] < D)
     q_tile = tl.load(q + rows[:, None] * q_row + f[None, :], mask=q_mask, other=0.0)
@@ -311,24 +400,37 @@ def products_fused(
     D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl.constexpr, B_C: tl.constexpr,
     SLIP: tl.constexpr = "",
 ):  # fmt: skip
-    h = tl.program_id(1).to(tl.int64)
-    rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
+    h = tl.program_id(0 if SLIP == "swapped" else 1).to(tl.int64)
+    rows = tl.program_id(1 if SLIP == "swapped" else 0) * B_R + tl.arange(0, B_R)
     f = tl.arange(0, D_PAD)
+    if SLIP == "sizes":
+        rows = tl.program_id(0) * 16 + tl.arange(0, 16)
+    if SLIP == "features":
+        f_mask = f >= 0
+    else:
+        f_mask = f < D
+    if SLIP == "one_stride":
+        k_head, k_row, v_head, v_row = q_head, q_row, q_head, q_row
+        out_head, out_row = q_head, q_row
     if SLIP != "head":
         q += h * q_head
         k += h * k_head
         v += h * v_head
     if SLIP != "out":
         out += h * out_head
-    q_mask = (rows[:, None] < n_q) & (f[None, :] < D)
+    q_mask = (rows[:, None] < n_q) & f_mask[None, :]
     q_tile = tl.load(q + rows[:, None] * q_row + f[None, :], mask=q_mask, other=0.0)
-    acc = tl.zeros([B_R, D_PAD], tl.float16 if SLIP == "half" else tl.float32)
+    acc = tl.zeros(q_tile.shape, tl.float16 if SLIP == "half" else tl.float32)
     for c0 in range(0, n_k, B_C):
         cols = c0 + tl.arange(0, B_C)
-        mask = (cols[:, None] < n_k) & (f[None, :] < D)
+        mask = (cols[:, None] < n_k) & f_mask[None, :]
         if SLIP == "keys":
             mask = (f[None, :] < D) & (cols[:, None] >= 0)
-        k_tile = tl.load(k + cols[:, None] * k_row + f[None, :], mask=mask, other=0.0)
+        k_from = tl.arange(0, B_C) if SLIP == "k" else cols
+        of_k = (f[None, :] < D) & (cols[:, None] >= 0) if SLIP == "reads_keys" else mask
+        k_tile = tl.load(k + k_from[:, None] * k_row + f[None, :], mask=of_k, other=0.0)
+        if SLIP == "reads_keys":
+            k_tile = tl.where(mask, k_tile, 0.0)
         s = tl.dot(q_tile, tl.trans(k_tile)).to(tl.float16)
         v_from = tl.arange(0, B_C) if SLIP == "v" else cols
         v_tile = tl.load(v + v_from[:, None] * v_row + f[None, :], mask=mask, other=0.0)
@@ -392,13 +494,22 @@ RIGHT = {
 WRONG = {
     "copy": {
         "swapped": [copy_swapped],
-        "no_row_mask": [copy_no_row_mask],
+        "no_row_mask": [
+            copy_no_row_mask,
+            *(With(copy_half_masked, slip) for slip in ("or", "at_most")),
+        ],
         "no_column_mask": [copy_no_column_mask],
         "no_mask": [copy_no_mask],
         "stride_forgotten": [copy_stride_d],
         "stride_for_out": [copy_stride_twice],
         "int32": [copy_int32],
-        "": [copy_load_unmasked],
+        "": [
+            copy_load_unmasked,
+            copy_sizes_fixed,
+            copy_everything,
+            copy_far_away,
+            *(With(copy_half_masked, slip) for slip in ("rows", "cols")),
+        ],
     },
     "row_max": {
         "other": [max_no_other, max_other_0],
@@ -408,6 +519,7 @@ WRONG = {
         "stride_forgotten": [max_stride_d],
         "no_column_mask": [max_no_column_mask],
         "no_row_mask": [max_no_row_mask],
+        "": [With(max_half_right, slip) for slip in ("finite", "rows", "cols")],
     },
     "row_softmax": {
         "not_divided": [With(softmax_two_loops, "undivided")],
@@ -419,6 +531,10 @@ WRONG = {
         "no_column_mask": [With(softmax_two_loops, "store")],
         "m_starts_at_0": [With(softmax_two_loops, "m0")],
         "tile_maximum": [With(softmax_two_loops, "tile")],
+        "no_row_mask": [With(softmax_two_loops, "no_rows")],
+        "stride_forgotten": [With(softmax_two_loops, "stride")],
+        "stride_for_out": [With(softmax_two_loops, s) for s in ("out_stride", "stride_for_out")],
+        "": [With(softmax_two_loops, s) for s in ("sizes", "reads_rows")],
     },
     "tile_side": {
         "below_16": [triton.next_power_of_2],
@@ -435,7 +551,9 @@ WRONG = {
         "no_mask": [With(scores_dot, "mask")],
         "no_feature_mask": [With(scores_dot, "feature")],
         "half": [With(scores_dot, "half")],
-        "": [scores_no_other],
+        "input_strides_forgotten": [With(scores_dot, "tight")],
+        "one_stride": [With(scores_dot, "one_stride")],
+        "": [scores_no_other, With(scores_dot, "reads_queries"), With(scores_dot, "reads_keys")],
     },
     "two_products": {
         "only_the_last_tile": [With(products_fused, "last")],
@@ -445,6 +563,11 @@ WRONG = {
         "no_row_mask": [With(products_fused, "rows")],
         "no_key_mask": [With(products_fused, "keys")],
         "half": [With(products_fused, "half")],
+        "k_not_moved": [With(products_fused, "k")],
+        "swapped": [With(products_fused, "swapped")],
+        "one_stride": [With(products_fused, "one_stride")],
+        "no_feature_mask": [With(products_fused, "features")],
+        "": [With(products_fused, "sizes"), With(products_fused, "reads_keys")],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
 }

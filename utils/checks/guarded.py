@@ -12,9 +12,11 @@ import numpy as np
 import torch
 
 from utils.checks.core import function_of
+from utils.checks.watch import builder, watched
 from utils.language import say
 
 GUARD = 2**18  # elements on either side: offsets of small inputs, multiplied by a stride twice, fit
+WATCHED_GUARD = 2**13  # where addresses are watched, those farther away are refused
 UNTOUCHED = -99  # what outputs hold, and what surrounds them
 
 
@@ -26,7 +28,8 @@ class Guarded:
     """A tensor with the values' shape inside poison: gap elements after each row and each head.
 
     values: array with 1 to 3 axes, copied. dtype: a name, as in torch. poison: another number for
-    outputs than for inputs, else what is read outside and written outside would go unseen. `tensor` is what a kernel gets, `strides` are its steps in elements.
+    outputs than for inputs, else what is read outside and written outside would go unseen.
+    `tensor` is what a kernel gets, `strides` are its steps in elements.
     """
 
     def __init__(self, values, dtype: str = "float32", gap: int = 0, poison=np.nan) -> None:
@@ -34,9 +37,10 @@ class Guarded:
         strides = [1]
         for size in reversed(values.shape[1:]):
             strides.insert(0, strides[0] * size + gap)
-        size = 2 * GUARD + strides[0] * values.shape[0]
+        self.guard = GUARD if builder() is None else WATCHED_GUARD
+        size = 2 * self.guard + strides[0] * values.shape[0]
         self.buffer = torch.full((size,), poison, dtype=values.dtype, device=place())
-        self.tensor = self.buffer.as_strided(values.shape, strides, GUARD)
+        self.tensor = self.buffer.as_strided(values.shape, strides, self.guard)
         self.tensor.copy_(values)
         self.strides = tuple(strides)
         self.before = self.buffer.clone()
@@ -46,18 +50,19 @@ class Guarded:
 
     def must_be_left_alone_outside(self, name: str) -> None:
         """Raise WroteOutside when anything but the tensor has changed."""
-        self.before.as_strided(self.tensor.shape, self.strides, GUARD).copy_(self.tensor)
+        self.before.as_strided(self.tensor.shape, self.strides, self.guard).copy_(self.tensor)
         bits = getattr(torch, f"int{8 * self.buffer.element_size()}")  # NaN equals NaN, as bits
         now, before = self.buffer.view(bits), self.before.view(bits)
         if torch.equal(now, before):
             return
         changed = (now != before).nonzero().flatten()
-        first = int(changed[0]) - GUARD
+        first = int(changed[0]) - self.guard
         raise WroteOutside(
             say(
                 en=f"it wrote {len(changed)} elements outside {name}; the first lies {first} elements"
-                f" after the start of {name}",
-                zh=f"在 {name} 之外写了 {len(changed)} 个元素；第一个离 {name} 的开头 {first} 个元素",
+                f" after the start of {name}. Look at the store: its mask, then its addresses.",
+                zh=f"在 {name} 之外写了 {len(changed)} 个元素；第一个离 {name} 的开头 {first} 个元素。"
+                "请检查存的那一句：先看掩码，再看地址。",
             )
         )
 
@@ -88,11 +93,12 @@ def output(*shape: int, dtype: str = "float32", gap: int = 0) -> Guarded:
     return Guarded(np.full(shape, UNTOUCHED), dtype, gap, poison=UNTOUCHED)
 
 
-def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, **constants) -> np.ndarray:
+def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, strays=None, **constants):
     """Run kernel[grid](*ins, out, *args, **constants); return what out holds, in float64.
 
-    ins: name → Guarded, in the order of the kernel's arguments. Raises what the kernel raises,
-    without Triton's wrapping, and WroteOutside.
+    ins: name → Guarded, in the order of the kernel's arguments. strays: a list, to which every
+    place that is read outside the tensors is added, where kernels can be watched. Raises what the
+    kernel raises, without Triton's wrapping, OutOfReach and WroteOutside.
     """
     if not hasattr(kernel, "__getitem__"):
         raise TypeError(
@@ -101,22 +107,43 @@ def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, **constants) -> 
                 zh="这只是普通的函数：它的 def 上面少了 @triton.jit",
             )
         )
+    memories = {"out": out} | ins
     try:
-        kernel[grid](*(x.tensor for x in ins.values()), out.tensor, *args, **constants)
+        with watched(memories) as seen:
+            kernel[grid](*(x.tensor for x in ins.values()), out.tensor, *args, **constants)
     except Exception as error:
         while error.__cause__:  # Triton wraps what went wrong
             error = error.__cause__
         raise error from None
-    for name, memory in ({"out": out} | ins).items():
+    for name, memory in memories.items():
         memory.must_be_left_alone_outside(name)
+    if strays is not None:
+        strays += seen
     return out.array()
+
+
+def reads_outside(kernel, run) -> list[str] | None:
+    """Return the places outside its tensors that run(strays) makes a kernel read, at most five.
+
+    Where nothing can be watched the kernel's text is looked at: its loads without a mask. For a
+    Slip there is no answer: it explains wrong results, and here the results are right.
+    """
+    from utils.checks.kernel_slips import Slip
+
+    if isinstance(kernel, Slip):
+        return None
+    if builder() is None:
+        return loads_without(kernel, "mask")
+    strays = []
+    run(strays)
+    return strays[:5]
 
 
 def loads_without(kernel, *names: str) -> list[str]:
     """Return the tl.load calls of a kernel that give none of these arguments, as text.
 
-    Only the text can tell: the interpreter, and a GPU as long as the memory is somebody's, read
-    outside a tensor without a word, and the interpreter puts 0 where `other` is not given.
+    Only the text can tell: the interpreter puts 0 where `other` is not given, and a GPU reads
+    outside a tensor without a word, as long as the memory is somebody's.
     """
     order = ["pointer", "mask", "other"]
     try:
@@ -125,7 +152,7 @@ def loads_without(kernel, *names: str) -> list[str]:
         return []
     found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "load":
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tl.load", "load"):
             given = {*order[: len(node.args)], *(k.arg for k in node.keywords)}
             if not given >= set(names):
                 found.append(ast.unparse(node))

@@ -79,6 +79,12 @@ def row_softmax(
 ):
     rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
     inside = (rows < n_q)[:, None]
+    if SLIP == "no_row_mask":
+        inside = (rows >= 0)[:, None]
+    if SLIP == "stride_forgotten":
+        s_row = n_k
+    if SLIP == "stride_for_out":
+        out_row = n_k
     outside = 0.0 if SLIP == "tail_weighs" else -float("inf")
     m = tl.full([B_R], 0.0 if SLIP == "m_starts_at_0" else -float("inf"), tl.float32)
     l = tl.zeros([B_R], tl.float32)
@@ -127,6 +133,10 @@ def scores_tile(
     inside = f < D
     if SLIP == "no_feature_mask":
         inside = f >= 0
+    if SLIP == "one_stride":
+        k_row = q_row
+    if SLIP == "input_strides_forgotten":
+        q_row, k_row = D, D
     q_mask = (rows < n_q)[:, None] & inside[None, :]
     k_mask = (cols < n_k)[:, None] & inside[None, :]
     q_tile = tl.load(q + rows[:, None] * q_row + f[None, :], mask=q_mask, other=0.0)
@@ -153,13 +163,20 @@ def two_products(
     q, k, v, out, n_q, n_k, q_head, q_row, k_head, k_row, v_head, v_row, out_head, out_row,
     D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl.constexpr, B_C: tl.constexpr, SLIP: tl.constexpr,
 ):  # fmt: skip
-    h = tl.program_id(1)
+    i, h = tl.program_id(0), tl.program_id(1)
+    if SLIP == "swapped":
+        i, h = tl.program_id(1), tl.program_id(0)
+    if SLIP == "one_stride":
+        k_head, k_row, v_head, v_row = q_head, q_row, q_head, q_row
+        out_head, out_row = q_head, q_row
     if SLIP != "head_forgotten":
         q, k, v = q + h * q_head, k + h * k_head, v + h * v_head
     if SLIP != "out_head_forgotten":
         out += h * out_head
-    rows, f = tl.program_id(0) * B_R + tl.arange(0, B_R), tl.arange(0, D_PAD)
+    rows, f = i * B_R + tl.arange(0, B_R), tl.arange(0, D_PAD)
     inside = (f < D)[None, :]
+    if SLIP == "no_feature_mask":
+        inside = (f >= 0)[None, :]
     mask = (rows < n_q)[:, None] & inside
     q_tile = tl.load(q + rows[:, None] * q_row + f[None, :], mask=mask, other=0.0)
     acc = tl.zeros([B_R, D_PAD], tl.float32)
@@ -168,7 +185,10 @@ def two_products(
         k_mask = (cols < n_k)[:, None] & inside
         if SLIP == "no_key_mask":
             k_mask = (cols >= 0)[:, None] & inside
-        k_tile = tl.load(k + cols[:, None] * k_row + f[None, :], mask=k_mask, other=0.0)
+        k_rows = cols
+        if SLIP == "k_not_moved":
+            k_rows = tl.arange(0, B_C)
+        k_tile = tl.load(k + k_rows[:, None] * k_row + f[None, :], mask=k_mask, other=0.0)
         s = tl.dot(q_tile, tl.trans(k_tile))
         if SLIP == "v_not_moved":
             cols = tl.arange(0, B_C)

@@ -27,6 +27,25 @@ def strange_values() -> str:
     )
 
 
+def reads_case(args: tuple) -> Case:
+    """Return the case that looks at what a kernel with right results reads; args: those of use."""
+    return Case(
+        say(
+            en="the results are right; this looks at what is read outside the tensors",
+            zh="结果都对；这一项看有没有读到张量之外",
+        ),
+        args,
+        [],
+        kind="",
+        otherwise=say(
+            en="(Tensor + distance from its first element.) Mask the load too, rows and columns:"
+            " a GPU may answer such a read by stopping the whole process (“illegal memory access”).",
+            zh="（张量名，以及离它第一个元素的距离。）load 也要加掩码，行和列都要管："
+            "GPU 可能因为这样的读取终止整个进程（“illegal memory access”）。",
+        ),
+    )
+
+
 def tiles_of(n: int, side: int) -> int:
     return -(-n // side)
 
@@ -38,38 +57,38 @@ def integers(*shape: int, seed: int = 0, low: int = -4) -> np.ndarray:
 
 def outside_words(what: str, fix: str, zh_what: str, zh_fix: str) -> str:
     return say(
-        en=f"the store has no mask for {what}. On a GPU this overwrites what lies there, in"
-        f" silence. Add {fix}.",
-        zh=f"存的时候没有给{zh_what}加掩码。在 GPU 上这会悄悄改掉别人的数据。请加上 {zh_fix}。",
+        en=f"the store reaches {what}. On a GPU this overwrites what lies there, in silence. Its"
+        f" mask needs {fix}; conditions are joined by `&`, not `|`.",
+        zh=f"存到了{zh_what}。在 GPU 上这会悄悄改掉别人的数据。"
+        f"它的掩码里要有 {zh_fix}；几个条件用 `&` 连接，不用 `|`。",
     )
 
 
 @exercise
 def copy() -> Exercise:
     """copy_kernel: n rows of d elements, `stride` apart, into contiguous rows."""
-    from utils.checks.guarded import Guarded, launch, loads_without, output
+    from utils.checks.guarded import Guarded, launch, output, reads_outside
 
-    def use(kernel, kind: str, n: int, d: int, gap: int, sides: tuple):
-        if kind == "text":
-            return loads_without(kernel, "mask")
+    def run(kernel, n: int, d: int, gap: int, sides: tuple, grid: tuple, strays=None):
+        x, out = Guarded(integers(n, d, low=1), gap=gap), output(n, d)
+        sizes = {"B_R": sides[0], "B_C": sides[1]}
+        return launch(kernel, grid, {"x": x}, out, n, d, x.strides[0], strays=strays, **sizes)
+
+    def use(kernel, kind: str, *how):
         if kind == "far":
             return far_apart(kernel)
-        x = Guarded(integers(n, d, low=1), gap=gap)
-        out = output(n, d)
-        grid = (tiles_of(n, sides[0]), tiles_of(d, sides[1]))
-        sizes = {"B_R": sides[0], "B_C": sides[1]}
-        return launch(kernel, grid, {"x": x}, out, n, d, x.strides[0], **sizes)
+        if kind == "reads":
+            return reads_outside(kernel, lambda strays: run(kernel, *how, strays=strays))
+        return run(kernel, *how)
 
-    def case(says: str, n: int, d: int, gap: int, sides: tuple) -> Case:
-        grid = (tiles_of(n, sides[0]), tiles_of(d, sides[1]))
+    def case(says: str, n: int, d: int, gap: int, sides: tuple, grid=None, otherwise="") -> Case:
+        expected = integers(n, d, low=1)
+        if grid:  # not every program runs
+            expected[grid[0] * sides[0] :], expected[:, grid[1] * sides[1] :] = -99, -99
+        grid = grid or (tiles_of(n, sides[0]), tiles_of(d, sides[1]))
         call = f"copy_kernel[{grid}](x, out, {n}, {d}, {d + gap}, B_R={sides[0]}, B_C={sides[1]})"
-        return Case(
-            says,
-            ("copy", n, d, gap, sides),
-            integers(n, d, low=1),
-            call=call,
-            otherwise=strange_values(),
-        )
+        how = ("copy", n, d, gap, sides, grid)
+        return Case(says, how, expected, call=call, otherwise=otherwise or strange_values())
 
     return Exercise(
         cases=[
@@ -88,33 +107,34 @@ def copy() -> Exercise:
                 11,
                 21,
                 2,
+                (8, 4),
+            ),
+            case(
+                say(
+                    en="only 1 × 2 of the 2 × 3 programs run: what is not theirs stays −99",
+                    zh="2 × 3 个程序只运行 1 × 2 个：不归它们管的地方仍是 −99",
+                ),
+                8,
+                24,
+                3,
                 (4, 8),
+                (1, 2),
+                say(
+                    en="Each program copies its own tile, with its number, and nothing else.",
+                    zh="每个程序只复制编号相同的那一个 tile，别的都不碰。",
+                ),
             ),
             Case(
                 say(
                     en="three rows of 8-bit integers, 2³⁰ elements apart: row 2 starts 2³¹ after row 0",
                     zh="三行 8 位整数，行距 2³⁰ 个元素：第 2 行离第 0 行 2³¹ 个元素",
                 ),
-                ("far", 3, 8, 0, (4, 8)),
+                ("far",),
                 np.repeat([[1.0], [2.0], [3.0]], 8, axis=1),
                 kind="",
                 call="copy_kernel[(3, 1)](x, out, 3, 8, 2**30, B_R=1, B_C=8)",
             ),
-            Case(
-                say(
-                    en="the results are right; this looks at the text: loads without a mask",
-                    zh="结果都对；这一项看代码：没有掩码的 load",
-                ),
-                ("text", 0, 0, 0, (4, 8)),
-                [],
-                kind="",
-                call="x",
-                otherwise=say(
-                    en="Mask the load too: it reads beyond the end, which a GPU may answer by stopping"
-                    " the whole process (“illegal memory access”).",
-                    zh="load 也要加掩码：它读到了末尾之外，GPU 可能因此终止整个进程（“illegal memory access”）。",
-                ),
-            ),
+            reads_case(("reads", 11, 21, 2, (8, 4), (2, 6))),
         ],
         use=use,
         mistakes=slips(
@@ -206,19 +226,28 @@ def far_apart(kernel) -> np.ndarray:
 @exercise
 def row_max() -> Exercise:
     """row_max(x, out, n, stride, D, D_PAD, B_R): the largest element of each row."""
-    from utils.checks.guarded import Guarded, launch, output
+    from utils.checks.guarded import Guarded, launch, output, reads_outside
 
-    def use(kernel, x: np.ndarray, gap: int, b_r: int, d_pad: int):
+    def run(kernel, x: np.ndarray, gap: int, b_r: int, d_pad: int, strays=None):
         n, d = x.shape
         x, out = Guarded(x, gap=gap), output(n)
-        sizes = {"D": d, "D_PAD": d_pad, "B_R": b_r}
+        sizes = {"D": d, "D_PAD": d_pad, "B_R": b_r, "strays": strays}
         return launch(kernel, (tiles_of(n, b_r),), {"x": x}, out, n, x.strides[0], **sizes)
 
-    def case(says: str, x: np.ndarray, gap: int, b_r: int, d_pad: int) -> Case:
+    def use(kernel, x: np.ndarray, gap: int, b_r: int, d_pad: int, reads=False):
+        if reads:
+            return reads_outside(kernel, lambda strays: run(kernel, x, gap, b_r, d_pad, strays))
+        return run(kernel, x, gap, b_r, d_pad)
+
+    def case(says: str, x: np.ndarray, gap: int, b_r: int, d_pad: int, otherwise="") -> Case:
         n, d = x.shape
         call = f"row_max[({tiles_of(n, b_r)},)](x, out, {n}, {d + gap}, D={d}, D_PAD={d_pad}, B_R={b_r})"
         return Case(
-            says, (x, gap, b_r, d_pad), x.max(axis=1), call=call, otherwise=strange_values()
+            says,
+            (x, gap, b_r, d_pad),
+            x.max(axis=1),
+            call=call,
+            otherwise=otherwise or strange_values(),
         )
 
     falling = -np.arange(1.0, 1 + 11 * 21).reshape(11, 21)
@@ -251,6 +280,18 @@ def row_max() -> Exercise:
                 4,
                 32,
             ),
+            case(
+                say(en="all below −10³⁷", zh="全都小于 −10³⁷"),
+                2.0**123 * -integers(4, 5, low=1),
+                0,
+                4,
+                8,
+                say(
+                    en="A masked entry won. No number is small enough for `other`: write -float('inf').",
+                    zh="被遮住的元素胜出了。`other` 取哪个数都不够小：请写 -float('inf')。",
+                ),
+            ),
+            reads_case((falling, 2, 4, 32, True)),
         ],
         use=use,
         mistakes=slips(
@@ -321,14 +362,20 @@ def row_max() -> Exercise:
 @exercise
 def row_softmax() -> Exercise:
     """row_softmax(s, out, n_q, n_k, s_row, out_row, B_R, B_C): online, over tiles of columns."""
-    from utils.checks.guarded import Guarded, launch, output
+    from utils.checks.guarded import Guarded, launch, output, reads_outside
 
-    def use(kernel, s: np.ndarray, gap: int, b_r: int, b_c: int):
+    def run(kernel, s: np.ndarray, gap: int, b_r: int, b_c: int, strays=None):
         n_q, n_k = s.shape
         s, out = Guarded(s, gap=gap), output(n_q, n_k, gap=2)
         steps = (s.strides[0], out.strides[0])
         grid = (tiles_of(n_q, b_r),)
-        return launch(kernel, grid, {"s": s}, out, n_q, n_k, *steps, B_R=b_r, B_C=b_c)
+        sizes = {"B_R": b_r, "B_C": b_c, "strays": strays}
+        return launch(kernel, grid, {"s": s}, out, n_q, n_k, *steps, **sizes)
+
+    def use(kernel, s: np.ndarray, gap: int, b_r: int, b_c: int, reads=False):
+        if reads:
+            return reads_outside(kernel, lambda strays: run(kernel, s, gap, b_r, b_c, strays))
+        return run(kernel, s, gap, b_r, b_c)
 
     def case(says: str, s: np.ndarray, kind="algebra", gap=0, b_r=4, b_c=4) -> Case:
         (n_q, n_k), s = s.shape, np.asarray(s, dtype=float)
@@ -369,9 +416,12 @@ def row_softmax() -> Exercise:
             ),
             case(say(en="6 columns in tiles of 4", zh="6 列，每块 4 列"), along(1, 2)[:, :6]),
             case(
-                say(en="7 rows in tiles of 4, gaps between rows", zh="7 行，每块 4 行，行间有空隙"),
-                along(2, 3, 1, rows=7)[:, :10],
+                say(
+                    en="11 rows in tiles of 8, gaps between rows", zh="11 行，每块 8 行，行间有空隙"
+                ),
+                along(2, 3, 1, rows=11)[:, :10],
                 gap=3,
+                b_r=8,
             ),
             case(
                 say(en="all scores near −200", zh="所有分数都在 −200 附近"),
@@ -392,7 +442,9 @@ def row_softmax() -> Exercise:
                 say(en="random scores, both sides ragged", zh="随机分数，两个方向都有尾块"),
                 wild,
                 "floats",
+                b_c=8,
             ),
+            reads_case((wild, 3, 4, 4, True)),
         ],
         use=use,
         mistakes=slips(
@@ -453,6 +505,32 @@ def row_softmax() -> Exercise:
                     "`(cols < n_k)[None, :]`",
                     "第 n_k 列起的列",
                     "`(cols < n_k)[None, :]`",
+                ),
+            ),
+            (
+                "no_row_mask",
+                "",
+                outside_words(
+                    "rows from n_q on",
+                    "`(rows < n_q)[:, None]`",
+                    "第 n_q 行起的行",
+                    "`(rows < n_q)[:, None]`",
+                ),
+            ),
+            (
+                "stride_forgotten",
+                "algebra",
+                say(
+                    en="the rows of s lie s_row elements apart, not n_k.",
+                    zh="s 的行距是 s_row 个元素，不是 n_k。",
+                ),
+            ),
+            (
+                "stride_for_out",
+                "",
+                say(
+                    en="the rows of out lie out_row elements apart, not n_k or s_row.",
+                    zh="out 的行距是 out_row 个元素，不是 n_k，也不是 s_row。",
                 ),
             ),
             (
@@ -551,28 +629,39 @@ def text_case(args: tuple) -> Case:
 @exercise
 def scores_tile() -> Exercise:
     """scores_tile: S_ij = Q_i K_jᵀ, one tile a program, with ragged edges."""
-    from utils.checks.guarded import Guarded, launch, loads_without, output
+    from utils.checks.guarded import Guarded, launch, loads_without, output, reads_outside
 
-    def use(kernel, q: np.ndarray | None, k: np.ndarray, gap: int, sides: tuple):
-        if q is None:
-            return loads_without(kernel, "mask", "other")
+    def run(kernel, q: np.ndarray, k: np.ndarray, gaps: tuple, sides: tuple, strays=None):
         (n_q, d), n_k = q.shape, len(k)
-        ins = {"q": Guarded(q, "float16", gap), "k": Guarded(k, "float16", gap)}
-        out = output(n_q, n_k, gap=gap)
+        ins = {"q": Guarded(q, "float16", gaps[0]), "k": Guarded(k, "float16", gaps[1])}
+        out = output(n_q, n_k, gap=gaps[2])
         steps = (*(x.strides[0] for x in ins.values()), out.strides[0])
         grid = (tiles_of(n_q, sides[0]), tiles_of(n_k, sides[1]))
-        sizes = {"D": d, "D_PAD": sides[2], "B_R": sides[0], "B_C": sides[1]}
+        sizes = {"D": d, "D_PAD": sides[2], "B_R": sides[0], "B_C": sides[1], "strays": strays}
         return launch(kernel, grid, ins, out, n_q, n_k, *steps, **sizes)
 
-    def case(says: str, n_q: int, n_k: int, d: int, gap=0, sides=(16, 16, 16), factor=1) -> Case:
-        q, k = factor * integers(n_q, d, seed=1), factor * integers(n_k, d, seed=2)
+    def use(kernel, how: str, *args):
+        if how == "text":
+            return loads_without(kernel, "mask", "other")
+        if how == "reads":
+            return reads_outside(kernel, lambda strays: run(kernel, *args, strays))
+        return run(kernel, *args)
+
+    def tensors(n_q: int, n_k: int, d: int, factor=1) -> tuple:
+        return factor * integers(n_q, d, seed=1), factor * integers(n_k, d, seed=2)
+
+    def case(
+        says: str, n_q: int, n_k: int, d: int, gaps=(0, 0, 0), sides=(16, 16, 16), factor=1
+    ) -> Case:
+        q, k = tensors(n_q, n_k, d, factor)
         grid = (tiles_of(n_q, sides[0]), tiles_of(n_k, sides[1]))
         call = (
-            f"scores_tile[{grid}](q, k, out, {n_q}, {n_k}, {d + gap}, {d + gap}, {n_k + gap},"
-            f" D={d}, D_PAD={sides[2]}, B_R={sides[0]}, B_C={sides[1]})"
+            f"scores_tile[{grid}](q, k, out, {n_q}, {n_k}, {d + gaps[0]}, {d + gaps[1]},"
+            f" {n_k + gaps[2]}, D={d}, D_PAD={sides[2]}, B_R={sides[0]}, B_C={sides[1]})"
         )
         kind = "floats" if factor > 1 else "algebra"
-        return Case(says, (q, k, gap, sides), q @ k.T, kind, call=call, otherwise=strange_values())
+        args = ("run", q, k, gaps, sides)
+        return Case(says, args, q @ k.T, kind, call=call, otherwise=strange_values())
 
     return Exercise(
         cases=[
@@ -583,10 +672,16 @@ def scores_tile() -> Exercise:
                 32,
                 96,
                 16,
-                3,
+                (3, 1, 2),
                 (16, 32, 16),
             ),
-            case(say(en="ragged in queries and keys", zh="query 和 key 都有尾块"), 21, 43, 16, 5),
+            case(
+                say(en="ragged in queries and keys", zh="query 和 key 都有尾块"),
+                21,
+                43,
+                16,
+                (5, 5, 5),
+            ),
             case(
                 say(en="5 features in a tile of 16", zh="5 个特征放在 16 列的 tile 里"), 16, 16, 5
             ),
@@ -595,8 +690,8 @@ def scores_tile() -> Exercise:
                 37,
                 18,
                 40,
-                1,
-                (16, 16, 64),
+                (1, 2, 3),
+                (32, 16, 64),
             ),
             case(
                 say(en="scores above 65,504", zh="分数超过 65,504"),
@@ -605,7 +700,8 @@ def scores_tile() -> Exercise:
                 16,
                 factor=64,
             ),
-            text_case((None, np.zeros(0), 0, (16, 16, 16))),
+            reads_case(("reads", *tensors(21, 43, 20), (5, 5, 5), (16, 16, 32))),
+            text_case(("text",)),
         ],
         use=use,
         mistakes=slips(
@@ -633,6 +729,22 @@ def scores_tile() -> Exercise:
                 say(
                     en="the rows of out lie out_row elements apart, not n_k.",
                     zh="out 的行距是 out_row 个元素，不是 n_k。",
+                ),
+            ),
+            (
+                "input_strides_forgotten",
+                "algebra",
+                say(
+                    en="the rows of q lie q_row elements apart, those of k k_row: not D.",
+                    zh="q 的行距是 q_row 个元素，k 的行距是 k_row 个元素，不是 D。",
+                ),
+            ),
+            (
+                "one_stride",
+                "algebra",
+                say(
+                    en="K was read with the stride of Q: its rows lie k_row elements apart.",
+                    zh="读 K 时用了 Q 的步长：K 的行距是 k_row 个元素。",
                 ),
             ),
             (
@@ -691,36 +803,52 @@ def scores_tile() -> Exercise:
 @exercise
 def two_products() -> Exercise:
     """two_products: out = (Q Kᵀ) V for every head, over key tiles, S never stored."""
-    from utils.checks.guarded import Guarded, launch, loads_without, output
+    from utils.checks.guarded import Guarded, launch, loads_without, output, reads_outside
 
-    def use(kernel, q: np.ndarray | None, k, v, gap: int, sides: tuple):
-        if q is None:
-            return loads_without(kernel, "mask", "other")
-        (heads, n_q, d), n_k = q.shape, k.shape[1]
-        ins = {n: Guarded(x, "float16", gap) for n, x in (("q", q), ("k", k), ("v", v))}
-        out = output(*q.shape, gap=gap)
+    def run(kernel, tensors: list, gaps: tuple, sides: tuple, strays=None):
+        (heads, n_q, d), n_k = tensors[0].shape, tensors[1].shape[1]
+        ins = {
+            n: Guarded(x, "float16", gap) for n, x, gap in zip("qkv", tensors, gaps, strict=False)
+        }
+        out = output(heads, n_q, d, gap=gaps[3])
         steps = [step for x in (*ins.values(), out) for step in x.strides[:2]]
-        sizes = {"D": d, "D_PAD": sides[2], "B_R": sides[0], "B_C": sides[1]}
-        grid = (tiles_of(n_q, sides[0]), heads)
-        return launch(kernel, grid, ins, out, n_q, n_k, *steps, **sizes)
+        sizes = {"D": d, "D_PAD": sides[2], "B_R": sides[0], "B_C": sides[1], "strays": strays}
+        return launch(kernel, (tiles_of(n_q, sides[0]), heads), ins, out, n_q, n_k, *steps, **sizes)
+
+    def use(kernel, how: str, *args):
+        if how == "text":
+            return loads_without(kernel, "mask", "other")
+        if how == "reads":
+            return reads_outside(kernel, lambda strays: run(kernel, *args, strays))
+        return run(kernel, *args)
 
     def case(
-        says: str, heads: int, n_q: int, n_k: int, d: int, gap=0, side=16, large=0, same=False
+        says: str,
+        heads: int,
+        n_q: int,
+        n_k: int,
+        d: int,
+        gaps=(0, 0, 0, 0),
+        sides=(16, 16, 16),
+        large=0,
+        same=False,
+        how="run",
     ) -> Case:
         q, k, v = (integers(heads, n, d, seed=s) for s, n in enumerate((n_q, n_k, n_k)))
         if same:  # heads that are written to one place then race for nothing
             q, k, v = (np.repeat(x[:1], heads, axis=0) for x in (q, k, v))
         if large:
             q, k, v = np.full_like(q, 8), np.full_like(k, 8), np.full_like(v, large)
-        right, sides = q @ k.transpose(0, 2, 1) @ v, (16, 16, side)
+        if how == "reads":
+            return reads_case((how, [q, k, v], gaps, sides))
         call = (
-            f"two_products[({tiles_of(n_q, 16)}, {heads})](q, k, v, out, {n_q}, {n_k}, *steps,"
-            f" D={d}, D_PAD={side}, B_R=16, B_C=16)"
+            f"two_products[({tiles_of(n_q, sides[0])}, {heads})](q, k, v, out, {n_q}, {n_k}, *steps,"
+            f" D={d}, D_PAD={sides[2]}, B_R={sides[0]}, B_C={sides[1]})"
         )
         return Case(
             says,
-            (q, k, v, gap, sides),
-            right,
+            (how, [q, k, v], gaps, sides),
+            q @ k.transpose(0, 2, 1) @ v,
             "floats" if large else "algebra",
             call=call,
             otherwise=strange_values(),
@@ -733,25 +861,38 @@ def two_products() -> Exercise:
             case(say(en="two heads, the same twice", zh="两个一样的头"), 2, 16, 16, 16, same=True),
             case(say(en="three heads", zh="三个头"), 3, 16, 32, 16),
             case(
+                say(
+                    en="gaps of different sizes, tiles of 32 queries and 16 keys",
+                    zh="大小不同的空隙，tile 有 32 个 query、16 个 key",
+                ),
+                2,
+                32,
+                48,
+                16,
+                (3, 1, 5, 2),
+                (32, 16, 16),
+            ),
+            case(
                 say(en="ragged queries, rows with gaps", zh="query 有尾块，行间有空隙"),
                 2,
                 21,
                 32,
                 16,
-                3,
+                (3, 3, 3, 3),
             ),
-            case(say(en="ragged keys", zh="key 有尾块"), 2, 16, 37, 16, 3),
+            case(say(en="ragged keys", zh="key 有尾块"), 2, 16, 37, 16, (3, 3, 3, 3)),
             case(
                 say(en="everything ragged, 20 features", zh="处处有尾块，20 个特征"),
                 2,
                 19,
                 41,
                 20,
-                5,
-                32,
+                (5, 3, 1, 4),
+                (16, 32, 32),
             ),
             case(say(en="sums above 65,504", zh="和超过 65,504"), 1, 16, 48, 16, large=7),
-            text_case((None, None, None, 0, (16, 16, 16))),
+            case("", 2, 19, 41, 20, (5, 3, 1, 4), (16, 16, 32), how="reads"),
+            text_case(("text",)),
         ],
         use=use,
         mistakes=slips(
@@ -770,6 +911,40 @@ def two_products() -> Exercise:
                 say(
                     en="V stayed at its first tile: the tile of V has the same rows as the tile of K.",
                     zh="V 停在第一个 tile 上：V 的 tile 与 K 的 tile 行号相同。",
+                ),
+            ),
+            (
+                "k_not_moved",
+                "algebra",
+                say(
+                    en="K stayed at its first tile: load it inside the loop, at the rows `cols`.",
+                    zh="K 停在第一个 tile 上：要在循环里按行号 `cols` 读入。",
+                ),
+            ),
+            (
+                "swapped",
+                "algebra",
+                say(
+                    en="program_id(0) numbers the query tiles, program_id(1) the heads.",
+                    zh="program_id(0) 是 query tile 的编号，program_id(1) 是头的编号。",
+                ),
+            ),
+            (
+                "one_stride",
+                "algebra",
+                say(
+                    en="every tensor has its own strides: k_head and k_row for K, and so on, not those of Q.",
+                    zh="每个张量都有自己的步长：K 用 k_head 和 k_row，依此类推，不能都用 Q 的。",
+                ),
+            ),
+            (
+                "no_feature_mask",
+                "",
+                say(
+                    en="features D … D_PAD − 1 were loaded and stored: they belong to the next row, or to"
+                    " nobody. Both masks need `(f < D)[None, :]`.",
+                    zh="第 D 到 D_PAD − 1 个特征也读了、写了：它们属于下一行，或者谁的都不是。"
+                    "两个掩码都要有 `(f < D)[None, :]`。",
                 ),
             ),
             (

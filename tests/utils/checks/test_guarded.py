@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from utils.checks.guarded import (
-    GUARD,
     FarApart,
     Guarded,
     WroteOutside,
@@ -50,7 +49,7 @@ def test_writing_outside_or_into_a_gap_is_found(name, offset):
     memory = ins["x"] if name == "x" else out
 
     def run(*_):
-        memory.buffer[GUARD + offset] = 5
+        memory.buffer[memory.guard + offset] = 5
 
     if offset == 4:  # an element of row 1
         launch(Kernel(run), (1,), ins, out)
@@ -66,7 +65,8 @@ def test_what_is_read_outside_and_written_outside_shows():
     ins, out = {"x": Guarded([1.0, 2.0])}, output(2)
 
     def run(*_):
-        out.buffer[GUARD : GUARD + 3] = ins["x"].buffer[GUARD : GUARD + 3]
+        here = slice(out.guard, out.guard + 3)
+        out.buffer[here] = ins["x"].buffer[here]
 
     with pytest.raises(WroteOutside):
         launch(Kernel(run), (1,), ins, out)
