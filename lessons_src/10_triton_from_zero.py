@@ -9,7 +9,7 @@ After this lesson you can
 - write five kernels: a copy, a row maximum, an online softmax, a tile of $Q K^\top$, two products in one;
 - read what a compiled kernel needs, and tell what Triton's interpreter does not tell.
 
-The lesson has two halves of 45 minutes, with a break between them.
+The lesson has two halves of 45 minutes, with a break between them. The last two sections before the summary ask you to read, not to write: another ten minutes, which can wait.
 
 **Recall.** (1) When online softmax meets a larger maximum, by what is the old sum $\ell$ multiplied? (2) Two tiles of scores: does the program that computes one of them need anything from the other?
 
@@ -20,7 +20,7 @@ The lesson has two halves of 45 minutes, with a break between them.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="c0a031ee"
+# %% [markdown] tags=["zh"] en="ec5da758"
 r"""
 # 10 · 从零写 Triton
 
@@ -31,7 +31,7 @@ r"""
 - 写五个 kernel（核函数）：复制、每行最大值、在线 softmax、$Q K^\top$ 的一个 tile、两个乘积合而为一；
 - 读懂编译好的 kernel 要占多少资源，也知道 Triton 的解释器有哪些事不会告诉你。
 
-本课分为两半，各 45 分钟，中间休息。
+本课分为两半，各 45 分钟，中间休息。小结之前的最后两节只读不写，另需十分钟，可以留到课后。
 
 **回顾**：（1）在线 softmax 遇到更大的最大值时，旧的和 $\ell$ 要乘以什么？（2）有两个分数 tile，计算其中一个的程序，需要另一个的什么东西吗？
 
@@ -184,7 +184,7 @@ r"""
 
 ## 启动
 
-用 Triton 时，你写的是一个**程序**做什么。一次**启动**会开出整个网格：`kernel[(6,)](...)` 运行六个程序，每个用 `tl.program_id(0)` 得知自己的编号。在 GPU 上，一个程序就是一个线程块；块内的线程怎样分工，由 Triton 安排。以 `# needs Triton` 开头的单元格，在不能运行 Triton 的机器上会自动跳过。
+用 Triton 时，你写的是一个**程序**做什么。一次**启动**会开出一整个网格的程序：`kernel[(6,)](...)` 运行六个程序，每个用 `tl.program_id(0)` 得知自己的编号。在 GPU 上，一个程序就是一个线程块；块内的线程怎样分工，由 Triton 安排。以 `# needs Triton` 开头的单元格，在不能运行 Triton 的机器上会自动跳过。
 """
 
 # %%
@@ -300,7 +300,7 @@ Three blocks of 4 are 12 elements: two of somebody else's were changed, and nobo
 
 # %% [markdown] tags=["zh"] en="37e05541"
 r"""
-三段，每段 4 个，一共 12 个元素：别人的两个元素被改掉了，却没有任何提示。解释器真的会写到那里；GPU 也会，只有当那块内存谁的都不是时，才会终止整个进程。解药是**掩码**：它为 False 的地方，既不读也不写。
+三段，每段 4 个，一共 12 个元素：别人的两个元素被改掉了，却没有任何提示。解释器真的会写到那里；GPU 也会，只有当那块内存谁的都不是时，才会终止整个进程。对策是**掩码**：它为 False 的地方，既不读也不写。
 """
 
 
@@ -391,7 +391,7 @@ show(lambda **chosen: draw(Pointers(**chosen)), controls(), alt())
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: above, the tile of offsets; below, memory as one long line, printed in lines of 20. Blue cells are read. Crossed cells would have been read without the mask. Grey cells belong to the matrix but not to this tile; white cells are gaps, or somebody else's.*
+*Picture: above, the tile of offsets; below, memory as one long line, printed in lines of 20. Blue cells are read. Crossed cells would have been read without the mask. Grey cells belong to the matrix but not to this tile; white cells are gaps, or somebody else's. A cell that is both blue and crossed is read for its own row, and hidden from the row above.*
 
 Try: (1) Make the stride equal to $d = 5$. Where do the crossed addresses of row 4 lie now? (2) Move the tile up to row 0. Which half of the mask still matters? (3) Choose sizes so that nothing is crossed out.
 
@@ -402,9 +402,9 @@ Try: (1) Make the stride equal to $d = 5$. Where do the crossed addresses of row
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="3c75cb60"
+# %% [markdown] tags=["zh"] en="5c7daf36"
 r"""
-*图：上面是 tile 的偏移量；下面是内存，本是长长的一条线，这里每 20 格印成一行。蓝格会被读到。打叉的格子，没有掩码就会被读到。灰格属于矩阵，但不在这个 tile 里；白格是空隙，或者是别人的。*
+*图：上面是 tile 的偏移量；下面是内存，本是长长的一条线，这里每 20 格印成一行。蓝格会被读到。打叉的格子，没有掩码就会被读到。灰格属于矩阵，但不在这个 tile 里；白格是空隙，或者是别人的。又蓝又叉的格子：它所在的行要读它，上一行则被掩码挡住。*
 
 试一试：（1）把步长改成 $d = 5$。第 4 行里打叉的地址现在落在哪里？（2）把 tile 移到第 0 行。掩码的哪一半还有用？（3）选一组尺寸，让任何格子都不打叉。
 
@@ -526,16 +526,16 @@ tl.store(out, tl.max(values, 0))
 
 # %% [markdown] tags=["en"]
 r"""
-The check runs your kernel in memory where everything around the tensors holds odd values (NaN around what you read, −99 around what you write), so a stray read or write is found out instead of breaking something.
+The check runs your kernel in memory where everything around the tensors holds odd values (NaN around what you read, −99 around what you write), so a stray read or write is found out instead of breaking something. In the interpreter it also looks at each address that you use.
 
 ## What is a hidden element worth?
 
 `tl.load(pointer, mask=mask)` reads nothing where the mask is False. But the tile still has an entry there: which value? With `other=` you say it. Without, it is undefined; the interpreter puts 0 there. That is how a row of negative numbers gets the maximum 0:
 """
 
-# %% [markdown] tags=["zh"] en="b686d487"
+# %% [markdown] tags=["zh"] en="15e73f9f"
 r"""
-检查时，你的 kernel 运行在一片特殊的内存里：张量四周填着古怪的值（要读的张量周围是 NaN，要写的张量周围是 −99），所以读错写错都会被发现，而不会弄坏别的东西。
+检查时，你的 kernel 运行在一片特殊的内存里：张量四周填着古怪的值（要读的张量周围是 NaN，要写的张量周围是 −99），所以读错写错都会被发现，而不会弄坏别的东西。在解释器里，它还逐个检查你用到的地址。
 
 ## 被遮住的元素值多少？
 
@@ -580,7 +580,7 @@ for hidden in (0.0, -float("inf")):
 r"""
 So a hidden element must be the one that changes nothing: 0 in a sum, $-\infty$ in a maximum. You met it in lesson 05 as the identity.
 
-**2 · Row maximum** (7 minutes). `row_max` writes the largest element of each of `n` rows into `out`, one number a row. One program takes `B_R` rows and the whole row length: `D` elements in a tile of `D_PAD` columns, the next power of two. `tl.max(tile, 1)` reduces along axis 1, along a row.
+**2 · Row maximum** (7 minutes). `row_max` writes the largest element of each of `n` rows into `out`, one number a row. One program takes `B_R` rows in their whole length: `D` elements in a tile of `D_PAD` columns, the next power of two. `tl.max(tile, 1)` reduces along axis 1, along a row.
 
 <details><summary>Hint 1</summary>
 
@@ -601,11 +601,11 @@ The last line: `tl.store(out + rows, tl.max(tile, 1), mask=rows < n)`. The store
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="78fcc069"
+# %% [markdown] tags=["zh"] en="45437f87"
 r"""
 所以被遮住的元素，应当取那个“不改变结果”的值：求和时是 0，求最大值时是 $-\infty$。第 05 课里它叫单位元。
 
-**2 · 每行的最大值**（7 分钟）。`row_max` 把 `n` 行中每一行的最大元素写进 `out`，每行一个数。一个程序负责 `B_R` 行，并且负责整行的长度：`D` 个元素放在 `D_PAD` 列的 tile 里，宽度向上取到 2 的幂。`tl.max(tile, 1)` 沿轴 1 归约，也就是沿着一行。
+**2 · 每行的最大值**（7 分钟）。`row_max` 把 `n` 行中每一行的最大元素写进 `out`，每行一个数。一个程序负责 `B_R` 行，而且整行一次读入：`D` 个元素放在 `D_PAD` 列的 tile 里，宽度向上取到 2 的幂。`tl.max(tile, 1)` 沿轴 1 归约，也就是沿着一行。
 
 <details><summary>提示 1</summary>
 
@@ -728,7 +728,7 @@ Begin with $m = -\infty$ and $\ell = 0$ for every row. In the loop: the tile, it
 
 <details><summary>Hint 2</summary>
 
-Columns past the end must weigh nothing: load them as $-\infty$. And `l = l * alpha + tl.sum(tl.exp(tile - m_new[:, None]), 1)`, then `m = m_new`.
+Columns past the end must weigh nothing: load them as $-\infty$. (Rows past the end then become NaN; nobody stores them.) And `l = l * alpha + tl.sum(tl.exp(tile - m_new[:, None]), 1)`, then `m = m_new`.
 
 </details>
 
@@ -739,7 +739,7 @@ The second loop loads the same tile again (`other=0.0` will do, as it is not sto
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="729a6bc1"
+# %% [markdown] tags=["zh"] en="d6e5f690"
 r"""
 **3 · 沿列方向的在线 softmax**（12 分钟）。`row_softmax` 读入分数 `s`，共 `n_q` 行、`n_k` 列，把每一行的 softmax 写进 `out`。一个程序负责 `B_R` 行，沿列方向走两遍，每次 `B_C` 列：第一遍求出 $m$ 和 $\ell$，第二遍写出 $e^{s - m} / \ell$。`s` 的行距是 `s_row` 个元素，`out` 的行距是 `out_row`。所有分数都是有限数。可以用 `tl.maximum`（两个数取大）、`tl.max(tile, 1)`、`tl.sum(tile, 1)`、`tl.exp`，初值用 `tl.full([B_R], value, tl.float32)`。
 
@@ -751,7 +751,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-末尾之外的列不能有任何权重：把它们读成 $-\infty$。还有 `l = l * alpha + tl.sum(tl.exp(tile - m_new[:, None]), 1)`，然后 `m = m_new`。
+末尾之外的列不能有任何权重：把它们读成 $-\infty$。（末尾之外的行因此成了 NaN，反正不会存出去。）还有 `l = l * alpha + tl.sum(tl.exp(tile - m_new[:, None]), 1)`，然后 `m = m_new`。
 
 </details>
 
@@ -824,14 +824,14 @@ s = tl.dot(tile, tl.trans(tile))
 r"""
 ## Products of tiles
 
-`tl.dot(a, b)` multiplies two tiles, on tensor cores where there are some, and gives float32 for float16 inputs. It wants sides that are powers of two, as all tiles have, and at least 16 features to sum over. A row of zeros or a column of zeros adds nothing to a product, so a head dimension that does not fit is padded with zeros.
+`tl.dot(a, b)` multiplies two tiles, on tensor cores (units of an SM that do nothing else) where there are some, and gives float32 for float16 inputs. It wants sides that are powers of two, as all tiles have, and at least 16 features to sum over. A row of zeros or a column of zeros adds nothing to a product, so a head dimension that does not fit is padded with zeros.
 """
 
-# %% [markdown] tags=["zh"] en="1da74714"
+# %% [markdown] tags=["zh"] en="50b09c25"
 r"""
 ## tile 的乘积
 
-`tl.dot(a, b)` 把两个 tile 相乘，有 tensor core 就用 tensor core；输入是 float16 时，结果是 float32。和所有 tile 一样，它要求各边是 2 的幂，而且求和的特征至少 16 个。乘积里多一行零、一列零，结果不变，所以头维度不合适时就用零补齐。
+`tl.dot(a, b)` 把两个 tile 相乘，有 tensor core（SM 里专做矩阵乘法的单元）就用它；输入是 float16 时，结果是 float32。和所有 tile 一样，它要求各边是 2 的幂，而且求和的特征至少 16 个。补上的零对乘积没有贡献，所以头维度不合适时就用零补齐。
 """
 
 
@@ -933,7 +933,7 @@ check.tile_side(tile_side)
 
 # %% [markdown] tags=["en"]
 r"""
-**5 · One tile of scores** (8 minutes). Program (i, j) of `scores_tile` computes $S_{ij} = Q_i K_j^\top$ and writes it to its place in `out`, which is float32 with `n_q` rows and `n_k` columns. `q` and `k` are float16 with `D` features, padded to `D_PAD`; the rows of `q`, `k` and `out` lie `q_row`, `k_row` and `out_row` elements apart. Nothing need divide anything: all edges are ragged. Say `other=` in both loads, since these entries enter a sum.
+**5 · One tile of scores** (8 minutes). Program (i, j) of `scores_tile` computes $S_{ij} = Q_i K_j^\top$ and writes it to its place in `out`, which is float32 with `n_q` rows and `n_k` columns. `q` and `k` are float16 with `D` features, padded to `D_PAD`; the rows of `q`, `k` and `out` lie `q_row`, `k_row` and `out_row` elements apart. No size need be a multiple of a tile's side: any edge may be ragged. Say `other=` in both loads, since these entries enter a sum.
 
 <details><summary>Hint 1</summary>
 
@@ -954,9 +954,9 @@ The store: `out + rows[:, None] * out_row + cols[None, :]`, with `mask = (rows <
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="fd1e91ec"
+# %% [markdown] tags=["zh"] en="38cf880f"
 r"""
-**5 · 一个分数 tile**（8 分钟）。`scores_tile` 的程序 (i, j) 计算 $S_{ij} = Q_i K_j^\top$，写到 `out` 中属于它的位置；输出是 float32，有 `n_q` 行、`n_k` 列。`q` 和 `k` 是 float16，有 `D` 个特征，补齐到 `D_PAD`；`q`、`k`、`out` 的行距分别是 `q_row`、`k_row`、`out_row` 个元素。什么都不必整除：所有边上都可能有尾块。两次 load 都要写 `other=`，因为这些元素会进入求和。
+**5 · 一个分数 tile**（8 分钟）。`scores_tile` 的程序 (i, j) 计算 $S_{ij} = Q_i K_j^\top$，写到 `out` 中属于它的位置；输出是 float32，有 `n_q` 行、`n_k` 列。`q` 和 `k` 是 float16，有 `D` 个特征，补齐到 `D_PAD`；`q`、`k`、`out` 的行距分别是 `q_row`、`k_row`、`out_row` 个元素。尺寸不必是 tile 边长的整数倍：每条边上都可能有尾块。两次 load 都要写 `other=`，因为这些元素会进入求和。
 
 <details><summary>提示 1</summary>
 
@@ -1029,7 +1029,7 @@ The loop starts with `for c0 in range(0, n_k, B_C):` and `cols = c0 + tl.arange(
 
 # %% [markdown] tags=["zh"] en="4f0bc040"
 r"""
-**6 · 一个 kernel 里的两个乘积**（12 分钟）。这就是去掉 softmax 的 FlashAttention 循环：对每个头，`out` 是 $(Q K^\top) V$，而 $S$ 从不存出去。程序 (i, h) 负责头 h 的第 i 个 query tile，依次走过各个 key tile，把 $S_{ij} V_j$ 加到 float32 的累加器上。每个张量有头的步长和行的步长，即 `q_head`、`q_row` 等等。`tl.dot` 要求两个操作数类型相同：用 `s.to(v_tile.dtype)` 把分数变成 V 的类型（检查里的分数都是小整数，不会有损失）。
+**6 · 一个 kernel 里的两个乘积**（12 分钟）。这就是去掉 softmax 的 FlashAttention 循环：对每个头，`out` 是 $(Q K^\top) V$，而 $S$ 从不写进显存。程序 (i, h) 负责头 h 的第 i 个 query tile，依次走过各个 key tile，把 $S_{ij} V_j$ 加到 float32 的累加器上。每个张量有头的步长和行的步长，即 `q_head`、`q_row` 等等。`tl.dot` 要求两个操作数类型相同：用 `s.to(v_tile.dtype)` 把分数变成 V 的类型（检查里的分数都是小整数，不会有损失）。
 
 <details><summary>提示 1</summary>
 
@@ -1223,7 +1223,7 @@ r"""
 
 
 # %%
-def fits(row):
+def fits(row):  # a register holds 4 bytes
     threads = card["threads of a warp"] * row["num_warps"]
     return {
         "registers": card["register bytes of an SM"] // (4 * row["registers"] * threads),
@@ -1479,7 +1479,7 @@ r"""
 - 少了掩码会悄悄改掉别人的内存：有 16 个整数的单元格。
 - 一个 tile 的地址和掩码：图前面的两个矩阵，以及那张图。
 - 被遮住的元素必须是单位元：三个负数的最大值。
-- 更多的 stages、更多的 warp 要占什么：资源表，显卡写在表的上方。
+- stage 和 warp 增多时，要多占什么：资源表，显卡写在表的上方。
 - 一个 SM 放得下几个程序：表后面的单元格。
 - GPU 拒绝的写法，解释器会接受，有些数也不一样：那四件事。
 
