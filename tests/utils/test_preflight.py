@@ -2,6 +2,7 @@
 
 import pytest
 
+from utils import preflight
 from utils.benchmark import attention_flops
 from utils.device import Machine
 from utils.preflight import HEADS, plan
@@ -75,3 +76,10 @@ def test_without_a_gpu_the_recorded_figures_are_announced(mode, language, monkey
     text = str(plan(nothing, mode))
     assert "H200" in text and plan(nothing, mode).points == []
     assert (("解释器" if language == "zh" else "interpreter") in text) == (mode == "interpreter")
+
+
+def test_versions_that_do_not_work_plan_no_kernel(monkeypatch):
+    monkeypatch.setattr(preflight, "trouble", lambda capability: f"not on {capability}")
+    assert plan(machine("T4"), "gpu").mode == "none"
+    assert plan(machine("T4"), "interpreter").mode == "none"
+    assert not plan(machine("T4"), "gpu").on_gpu
