@@ -37,6 +37,14 @@ def test_the_points_are_the_recorded_speeds():
     assert found == {name: rows[name] for name in ("naive", "this course")}
 
 
+def test_a_slow_card_keeps_its_points_inside():
+    """Without tensor cores a T4's kernel stays far below what the axis begins with elsewhere."""
+    rows = [row | {"tflops": row["tflops"] / 400} for row in recorded.SPEED]
+    (axes,) = roofline(rows, Ceilings(25e12, 5e11, 2.5e11), "another card", 128).axes
+    heights = [line.get_ydata()[0] for line in axes.get_lines() if "N =" in line.get_label()]
+    assert len(heights) == 2 and all(axes.get_ylim()[0] < y < axes.get_ylim()[1] for y in heights)
+
+
 def test_a_method_that_did_not_run_is_left_out():
     rows = [row for row in recorded.SPEED if row["method"] != "naive"]
     png(roofline(rows, GPU, "another card", 64))
