@@ -7,13 +7,13 @@ This course takes you from matrix multiplication to a FlashAttention kernel that
 After this lesson you can
 
 - compute attention on four tokens and say what each number means;
-- use four small tools that every later lesson leans on;
+- use four small tools that every later lesson relies on;
 - work with the exercises, the hints and the checks.
 
-The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), take a softmax that cannot overflow (03), take it while reading, block by block (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11). Some of these lessons are still being written; `notebooks/` holds those that are done.
+The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), compute a softmax that cannot overflow (03), compute it block by block while reading (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11). Some of these lessons are still being written; `notebooks/` holds those that are done.
 """
 
-# %% [markdown] tags=["zh"] en="8751cd4f"
+# %% [markdown] tags=["zh"] en="e1027820"
 r"""
 # 00 · 从这里开始
 
@@ -93,14 +93,14 @@ v = np.array([[8, 0], [0, 8], [4, 4], [0, 0]])
 
 # %% [markdown] tags=["en"]
 r"""
-Lessons 00 to 09 need no GPU. The kernel lessons run on a GPU if there is one, and without one on small sizes in Triton's interpreter.
+Lessons 00 to 09 need no GPU. The kernel lessons run on a GPU if there is one; without one they run small sizes in Triton's interpreter.
 
 ## Attention on four tokens, by hand
 
 Four tokens, each with three vectors: a *query* (what am I looking for?), a *key* (what do I offer?) and a *value* (what do I hand over?). One row per token.
 """
 
-# %% [markdown] tags=["zh"] en="2cdc6764"
+# %% [markdown] tags=["zh"] en="f3788230"
 r"""
 第 00 到 09 课不需要 GPU。讲 kernel 的几课，有 GPU 就在 GPU 上运行；没有 GPU，就用 Triton 的解释器运行小尺寸。
 
@@ -177,10 +177,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** The last token asks for nothing: its query is (0, 0). How will it spread its attention over the four keys, and what will its output be?
+**Predict before you go on.** The last token asks for nothing: its query is (0, 0). How will it spread its attention over the four keys, and what will its output be?
 """
 
-# %% [markdown] tags=["zh"] en="5ae19702"
+# %% [markdown] tags=["zh"] en="98a0693a"
 r"""
 **先猜后算**：最后一个 token 什么也不找，它的 query 是 (0, 0)。它会怎样把注意力分给 4 个 key？它的输出又是什么？
 """
@@ -231,12 +231,12 @@ print("last output", out[-1], "and the mean of V", v.mean(axis=0))
 r"""
 ## Batch and heads never mix
 
-For every $(b, h)$ the same computation, on its own. One head is enough to study.
+The same computation for every $(b, h)$, on its own. One head is enough to study.
 
 {output}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="767966d0"
+# %% [markdown] tags=["zh", "slide"] en="64340a50"
 r"""
 ## batch 和注意力头互不相干
 
@@ -249,10 +249,10 @@ r"""
 r"""
 ## Batch and heads: the same computation, many times
 
-A model computes this for several sequences (batch, $B$) and several heads ($H$). They never mix: every $(b, h)$ is an attention of its own. So one head is enough to study.
+A model computes this for several sequences (batch, $B$) and several heads ($H$). They never mix: every $(b, h)$ is a separate attention. So one head is enough to study.
 """
 
-# %% [markdown] tags=["zh"] en="532aa1ca"
+# %% [markdown] tags=["zh"] en="a054e9a7"
 r"""
 ## batch 和注意力头：同样的计算做许多份
 
@@ -299,12 +299,12 @@ r"""
 
 ## How the exercises work
 
-An exercise is a cell with the line `...  # your turn`. Replace that line, run the cell, then run the check below it. You may skip any exercise: no later cell depends on one. Three hints stand folded under each task, from gentle to explicit.
+An exercise is a cell with the line `...  # your turn`. Replace that line, run the cell, then run the check below it. You may skip any exercise: no later cell depends on one. Three hints are folded under each task, from gentle to explicit.
 
-A check tries your answer on small inputs and stops at the first that fails. It shows the input, what was expected, what you got, and what the likely mistake is. When it recognises the mistake, it also says of which *kind* it is: wrong algebra, or algebra that is right and fails only in floating point. Here are checks judging a wrong answer to exercise 1 and one to exercise 3:
+A check tries your answer on small inputs and stops at the first one that fails. It shows the input, what was expected, what you got, and what the likely mistake is. When it recognises the mistake, it also says which *kind* it is: wrong algebra, or algebra that is right and fails only in floating point. Here are checks judging a wrong answer to exercise 1 and one to exercise 3:
 """
 
-# %% [markdown] tags=["zh"] en="6666949f"
+# %% [markdown] tags=["zh"] en="25399342"
 r"""
 （为什么要在 `exp` 之前减去最大值？那是第 03 课的内容。在这里，它只影响舍入。）
 
@@ -354,7 +354,7 @@ r"""
 r"""
 ## Toolbox
 
-**1 · Keep the axis** (5 minutes). Write `drop_to_zero(x)`: it subtracts from every row of the matrix `x`, shape `(rows, columns)`, that row's own largest entry. The result has the shape of `x`, and the largest entry of every row is 0.
+**1 · Keep the axis** (5 minutes). Write `drop_to_zero(x)`: from every row of the matrix `x`, shape `(rows, columns)`, it subtracts that row's largest entry. The result has the shape of `x`, and the largest entry of every row is 0.
 
 <details><summary>Hint 1</summary>
 
@@ -375,7 +375,7 @@ NumPy lines shapes up from the right. To act on rows, the maxima need the shape 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="c1b5efa5"
+# %% [markdown] tags=["zh"] en="a6e66363"
 r"""
 ## 工具箱
 
@@ -414,7 +414,7 @@ check.drop_to_zero(drop_to_zero)
 
 # %% [markdown] tags=["en"]
 r"""
-**2 · Arithmetic with infinity** (3 minutes). What does NumPy give for each expression? Replace each `...` by a number, `np.inf`, `-np.inf` or `np.nan`. Think first, then try them in a new cell.
+**2 · Arithmetic with infinity** (3 minutes). What does NumPy give for each expression? Replace each `...` with a number, `np.inf`, `-np.inf` or `np.nan`. Think first, then try them in a new cell.
 
 - **a**: `np.exp(-np.inf)`
 - **b**: `max(-np.inf, 3)`
@@ -441,7 +441,7 @@ $e^x$ gets as small as you like when $x$ falls; in the limit it is 0.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="02920788"
+# %% [markdown] tags=["zh"] en="c4da9263"
 r"""
 **2 · 无穷大的算术**（3 分钟）。下面每个表达式，NumPy 会得到什么？把每个 `...` 换成一个数、`np.inf`、`-np.inf` 或 `np.nan`。先想，再新建一个单元格试一试。
 
@@ -481,7 +481,7 @@ check.infinity(values)
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Cast before you multiply** (5 minutes). `float16` ends at 65,504, and NumPy does not widen a result by itself. Write `scores_in_float32(q, k)`, which takes `float16` arrays of shapes `(n_q, d)` and `(n_k, d)` and returns $Q K^\top$ as `float32`, computed in `float32`.
+**3 · Cast before you multiply** (5 minutes). The largest `float16` is 65,504, and NumPy does not widen a result by itself. Write `scores_in_float32(q, k)`, which takes `float16` arrays of shapes `(n_q, d)` and `(n_k, d)` and returns $Q K^\top$ as `float32`, computed in `float32`.
 
 <details><summary>Hint 1</summary>
 
@@ -502,7 +502,7 @@ The inputs must become `float32` before they meet. An array has a method for tha
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="11988c17"
+# %% [markdown] tags=["zh"] en="b3e969d8"
 r"""
 **3 · 先转换类型，再相乘**（5 分钟）。`float16` 最大只到 65,504，而 NumPy 不会自动把结果换成更宽的类型。写 `scores_in_float32(q, k)`：输入是形状 `(n_q, d)` 和 `(n_k, d)` 的 `float16` 数组，返回用 `float32` 算出的 $Q K^\top$，类型也是 `float32`。
 
@@ -539,7 +539,7 @@ check.scores_in_float32(scores_in_float32)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Exact numbers** (7 minutes). Floats round, so they cannot prove an identity. `Fraction` does not round, but $e^x$ is no fraction. With base 2 and whole scores everything is exact: write `exact_softmax(scores)`, which takes a list of integers and returns the list of $2^{s} / \sum 2^{s'}$ as `Fraction`s. `exact_softmax([0, 1, 3])` is 1/11, 2/11, 8/11.
+**4 · Exact numbers** (7 minutes). Floats round, so they cannot prove an identity. `Fraction` does not round, but $e^x$ is not a fraction. With base 2 and whole scores everything is exact: write `exact_softmax(scores)`, which takes a list of integers and returns the list of $2^{s} / \sum 2^{s'}$ as `Fraction`s. `exact_softmax([0, 1, 3])` is 1/11, 2/11, 8/11.
 
 <details><summary>Hint 1</summary>
 
@@ -560,7 +560,7 @@ r"""
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="53fb05da"
+# %% [markdown] tags=["zh"] en="af849ab3"
 r"""
 **4 · 精确的数**（7 分钟）。浮点数会舍入，所以不能用来证明恒等式。`Fraction` 表示有理数，不会舍入，可是 $e^x$ 不是有理数。把底换成 2，注意力分数全取整数，一切就都精确了：写 `exact_softmax(scores)`，输入整数列表，返回由 $2^{s} / \sum 2^{s'}$ 组成的 `Fraction` 列表。`exact_softmax([0, 1, 3])` 是 1/11、2/11、8/11。
 
@@ -644,11 +644,11 @@ r"""
 
 - **The mathematics only** (about five hours): 00 to 07, on any laptop.
 - **The kernel** (about four hours more): 08 to 11; a GPU makes it better, and Colab lends one.
-- **Teaching**: every lesson runs on its own from its first cell, and the solutions lie in `solutions/` beside the notebooks.
+- **Teaching**: every lesson runs on its own from its first cell, and the solutions are in `solutions/` beside the notebooks.
 
 ## Where this stops
 
-This lesson says what attention *is*, not why it is slow. It used four tokens; with thousands, the matrix $S$ itself becomes the problem, and lesson 01 starts to take it apart. The exact softmax has base 2: it proves algebra, it is not a way to compute attention.
+This lesson says what attention *is*, not why it is slow. It used four tokens; with thousands, the matrix $S$ itself becomes the problem, and lesson 01 starts to take it apart. The exact softmax has base 2: it proves algebra; it is not a way to compute attention.
 
 ## Summary
 
@@ -661,7 +661,7 @@ This lesson says what attention *is*, not why it is slow. It used four tokens; w
 <details><summary>Claims of this lesson and where they were shown</summary>
 
 - Rows of $P$ sum to 1, and a zero query gets the mean of $V$: the cell after the prediction.
-- Heads do not mix: the cell with $B = 2$, $H = 3$.
+- Heads never mix: the cell with $B = 2$, $H = 3$.
 - A check names the mistake: the cell with the wrong answer.
 
 </details>
@@ -669,7 +669,7 @@ This lesson says what attention *is*, not why it is slow. It used four tokens; w
 **References.** A. Vaswani et al., *Attention Is All You Need* (2017), section 3.2: scaled dot-product attention and heads.
 """
 
-# %% [markdown] tags=["zh"] en="51a3641a"
+# %% [markdown] tags=["zh"] en="80b71b65"
 r"""
 ## 记号
 

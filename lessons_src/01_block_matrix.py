@@ -8,7 +8,7 @@ After this lesson you can
 - prove in one line that computing $S$ tile by tile changes nothing;
 - tell “the same real-number expression” from “the same floating-point bits”.
 
-**Recall.** (1) Four queries meet six keys: what shape has $S$? (2) Along which axis of $S$ does the softmax run?
+**Recall.** (1) Four queries meet six keys: what shape does $S$ have? (2) Along which axis of $S$ does the softmax run?
 
 <details><summary>Answers</summary>
 
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="60c05f83"
+# %% [markdown] tags=["zh"] en="b9469bcc"
 r"""
 # 01 · 分块矩阵的等价性
 
@@ -127,10 +127,10 @@ r"""
 - 7 queries, cut into tiles of $B_r = 3$ rows
 - 5 keys, cut into tiles of $B_c = 2$ rows
 
-**Predict:** how many tiles has $S$, and what shape has the last one?
+**Predict:** how many tiles does $S$ have, and what shape is the last one?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="d7dab760"
+# %% [markdown] tags=["zh", "slide"] en="37fdc224"
 r"""
 ## 有几个 tile？
 
@@ -142,12 +142,12 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-Usually, then, four passes run over matrices of $N^2$ entries, and two such matrices are alive. (“Usually”: a library call may fuse these steps; lesson 09 looks into that.) The course keeps the definition of attention and gets rid of the two big matrices. The first step is to see that $S$ need never be computed in one piece.
+Usually, then, four passes run over matrices of $N^2$ entries, and two such matrices are alive. (“Usually”: a library call may fuse these steps; lesson 09 takes a closer look.) The course keeps the definition of attention and gets rid of the two big matrices. The first step is to see that $S$ need never be computed in one piece.
 
-**Predict before you run on.** 7 queries are cut into tiles of $B_r = 3$ rows, 5 keys into tiles of $B_c = 2$. How many tiles has $S$, and what shape has the last one?
+**Predict before you go on.** 7 queries are cut into tiles of $B_r = 3$ rows, 5 keys into tiles of $B_c = 2$. How many tiles does $S$ have, and what shape is the last one?
 """
 
-# %% [markdown] tags=["zh"] en="28be3f7f"
+# %% [markdown] tags=["zh"] en="ca0eb848"
 r"""
 所以通常要在 $N^2$ 个元素的矩阵上走四遍，内存里还同时放着两个这样的矩阵。（说“通常”，是因为库函数可能把这几步融合起来，第 09 课会细看。）本课程不改变注意力的定义，只去掉这两个大矩阵。第一步是弄明白：$S$ 根本不必整个一次算出来。
 
@@ -351,10 +351,10 @@ r"""
 r"""
 ## A tile needs nothing but its own rows
 
-Here is a sharper test of “nothing else takes part”. Poison every row of $Q$ and $K$ that the tile should not need with NaN, which spoils whatever it touches.
+Here is a sharper test of “nothing else takes part”. Fill every row of $Q$ and $K$ that the tile should not need with NaN, a poison that spoils whatever it touches.
 """
 
-# %% [markdown] tags=["zh"] en="76cc8fd6"
+# %% [markdown] tags=["zh"] en="beffd649"
 r"""
 ## 一个 tile 只需要自己的那些行
 
@@ -393,10 +393,10 @@ print(q_poisoned @ k_poisoned.T)
 
 # %% [markdown] tags=["en"]
 r"""
-The tile survives. So one tile is one unit of work: whoever computes tile $(i, j)$ needs $Q_i$ and $K_j$ only, can start at any time, and can forget both afterwards. That is what the cutting is for. Slow memory is large and dear to reach, on-chip memory small and fast, and two tiles fit where two matrices do not. On a GPU a thread block, a group of threads that share one piece of on-chip memory, takes one or several tiles; here a shuffled loop stands for many workers without order.
+The tile survives. So one tile is one unit of work: whoever computes tile $(i, j)$ needs $Q_i$ and $K_j$ only, can start at any time, and can forget both afterwards. That is what the cutting is for. Slow memory is large and expensive to reach, on-chip memory is small and fast, and two tiles fit where two matrices do not. On a GPU a thread block, a group of threads that share one piece of on-chip memory, takes one or several tiles; here a shuffled loop stands for many workers in no fixed order.
 """
 
-# %% [markdown] tags=["zh"] en="c8f7993a"
+# %% [markdown] tags=["zh"] en="f4449ae0"
 r"""
 这个 tile 安然无恙。所以一个 tile 就是一份独立的工作：谁来算第 $(i, j)$ 个 tile，谁就只需要 $Q_i$ 和 $K_j$，随时可以开始，算完就可以忘掉它们。分块正是为了这个。慢速内存大，但访问代价高；片上存储快，但很小；那里放不下两个完整的矩阵，却放得下两个 tile。在 GPU 上，一个线程块（共用一块片上存储的一组线程）负责一个或几个 tile；这里用打乱顺序的循环来模拟许多不分先后的执行者。
 """
@@ -469,14 +469,14 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: Q on the left, Kᵀ on top, S between them. The tile's rows of Q and columns of Kᵀ are highlighted, and so is the tile in S; below stand the products that add up to one of its elements.*
+*Picture: Q on the left, Kᵀ on top, S between them. The tile's rows of Q and columns of Kᵀ are highlighted, and so is the tile in S; below are the products that add up to one of its elements.*
 
 ## From exact numbers to floats
 
 With integers, `==` was fair. With floats two computations of the same sum may differ in the last bits, because rounding depends on the order in which the terms are added.
 """
 
-# %% [markdown] tags=["zh"] en="4e6e7ee2"
+# %% [markdown] tags=["zh"] en="e5566a3c"
 r"""
 *图：左边是 Q，上边是 Kᵀ，中间是 S。当前 tile 用到的 Q 的行和 Kᵀ 的列，以及它在 S 中的位置，都高亮显示；下面写出它的一个元素由哪些乘积相加而成。*
 
@@ -552,7 +552,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-The ordered product gives 0: **same expression and same order, same bits.** For `@` the library chooses an order by the shape of its operands, so a tile and the whole matrix may round differently; on your machine the second figure is somewhere between 0 and about $10^{-5}$. Same expression, equal up to rounding: that is the sense in which the rest of this course says “equal” about floats.
+The ordered product gives 0: **same expression and same order, same bits.** For `@` the library chooses an order by the shape of its operands, so a tile and the whole matrix may round differently; on your machine the second number is somewhere between 0 and about $10^{-5}$. Same expression, equal up to rounding: that is the sense in which the rest of this course says “equal” about floats.
 
 ## Exercises
 
@@ -579,7 +579,7 @@ A tile that starts at `start` stops at `start + b`, but never past `n`: take `mi
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="f84c7bca"
+# %% [markdown] tags=["zh"] en="76e9f395"
 r"""
 按下标顺序相加时，差是 0：**表达式相同、顺序也相同，结果就逐位相同**。用 `@` 时，顺序由库根据操作数的形状来选，所以一个 tile 和整个矩阵的舍入可能不同；在你的机器上，第二个数大约在 0 到 $10^{-5}$ 之间。表达式相同，结果就只差舍入：本课程后面说浮点数“相等”，都是这个意思。
 
@@ -691,7 +691,7 @@ r"""
 
 <details><summary>Hint 1</summary>
 
-What shape has the product of the first `b_d` columns of `q` with the first `b_d` columns of `k`, transposed? Which of the $d$ products does each entry hold?
+What shape does the product of the first `b_d` columns of `q` with the first `b_d` columns of `k`, transposed, have? Which of the $d$ products does each entry hold?
 
 </details>
 
@@ -708,7 +708,7 @@ Start with zeros; for each slice `f` in `tiles(q.shape[1], b_d)` do `scores += q
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="a0303fea"
+# %% [markdown] tags=["zh"] en="300e0840"
 r"""
 **3 · 把特征也切开**（10 分钟）。能切的不只是 token 行。写 `split_features(q, k, b_d)`：每次只用最多 `b_d` 个特征，也就是 `q` 和 `k` 的若干列，算出 $S$，形状 `(n_q, n_k)`。这时各段该怎么处理？
 
@@ -750,7 +750,7 @@ check.split_features(split_features)
 r"""
 So there are two kinds of cut. Cutting *rows* of $Q$ and $K$ gives finished tiles that are put side by side; cutting the axis that is *summed over* gives partial sums that must be added. This course keeps $d$ whole, though the hardware may still split it inside one instruction.
 
-**4 · Judge these statements** (5 minutes). Replace each `...` by `True` or `False`.
+**4 · Judge these statements** (5 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: $Q_2$ is the second query token.
 - **b**: Tile $S_{ij}$ needs all of $K$.
@@ -772,12 +772,12 @@ For **d**: which entries does the denominator of a softmax add up? Are they all 
 
 <details><summary>Hint 3</summary>
 
-Count for **e**: how many elements has $S$, how many products has each, before and after cutting?
+Count for **e**: how many elements does $S$ have, and how many products does each need, before and after cutting?
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="c2f2f28f"
+# %% [markdown] tags=["zh"] en="9f75d368"
 r"""
 所以有两种切法。切 $Q$、$K$ 的*行*，得到的是算完的 tile，拼在一起即可；切*求和*的那个轴，得到的是部分和，必须相加。本课程让 $d$ 保持完整，不过硬件仍可能在一条指令内部把它切开。
 
@@ -846,8 +846,8 @@ r"""
 ## Where this stops
 
 - Softmax runs along a *row* of $S$, and a tile sees only part of a row. Nothing in this lesson says how to take a softmax tile by tile.
-- This was therefore the first of two layers. The second, merging what separate tiles know about a row and rescaling the output, is lessons 04 to 06.
-- “Equal” meant the same real-number expression. It promises no equal bits.
+- This was therefore the first of two layers. The second, merging what separate tiles know about a row and rescaling the output, is the subject of lessons 04 to 06.
+- “Equal” meant the same real-number expression. It does not promise equal bits.
 - Fewer multiplications? None were saved. Less traffic? Not shown yet: lesson 02 starts to count.
 
 ## Summary
@@ -871,7 +871,7 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the tiling this course builds up to. G. Golub, C. Van Loan, *Matrix Computations*, chapter 1: block matrices.
 """
 
-# %% [markdown] tags=["zh"] en="94641024"
+# %% [markdown] tags=["zh"] en="492d1d26"
 r"""
 ## 结论到此为止
 

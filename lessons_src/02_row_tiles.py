@@ -4,7 +4,7 @@ r"""
 
 After this lesson you can
 
-- cut $Q$ into row tiles, put the results together, and name two mistakes that no shape check sees;
+- cut $Q$ into row tiles, put the results together, and name two mistakes that no shape check catches;
 - count what a loop moves and what it holds on chip, with the instrument of all later lessons;
 - predict at which $N_k$ a row tile no longer fits, and say why smaller tiles of $K$ do not help.
 
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="a3b42c3c"
+# %% [markdown] tags=["zh"] en="331ce0ea"
 r"""
 # 02 · 按行分块与片上存储的边界
 
@@ -64,10 +64,10 @@ r"""
 
 Cut a $Q$ of shape 4 × 4 into two row tiles of 2 rows, and multiply each with all of $K^\top$. Two products of shape 2 × 4 have to become $S$, of shape 4 × 4.
 
-**Predict before you run on.** Somebody lays the products side by side, sees that the shape is wrong, and repairs it with `reshape`. Is that $S$?
+**Predict before you go on.** Somebody lays the products side by side, sees that the shape is wrong, and repairs it with `reshape`. Is that $S$?
 """
 
-# %% [markdown] tags=["zh"] en="25767bab"
+# %% [markdown] tags=["zh"] en="ac2f665d"
 r"""
 ## 形状对了，行却错了
 
@@ -153,12 +153,12 @@ $$
 
 # %% [markdown] tags=["en"]
 r"""
-Side by side, $a$ tiles have the shape $B_r \times a N_k$ in place of $a B_r \times N_k$. For $a > 1$ that is another shape, always with the same number of elements, so a `reshape` can always hide it. Now sizes that are all different: 4 queries, 6 keys, $d = 3$.
+Side by side, $a$ tiles have the shape $B_r \times a N_k$ instead of $a B_r \times N_k$. For $a > 1$ that is another shape with the same number of elements, so a `reshape` can always hide it. Now sizes that are all different: 4 queries, 6 keys, $d = 3$.
 
-**Predict before you run on.** What if the tiles are stacked as rows, but in the wrong order?
+**Predict before you go on.** What if the tiles are stacked as rows, but in the wrong order?
 """
 
-# %% [markdown] tags=["zh"] en="b13b1660"
+# %% [markdown] tags=["zh"] en="0fc354b4"
 r"""
 左右并排时，$a$ 个 tile 的形状是 $B_r \times a N_k$，而不是 $a B_r \times N_k$。只要 $a > 1$，形状就不同，但元素个数总是相同，所以总能用 `reshape` 掩盖过去。现在换成互不相同的尺寸：4 个 query，6 个 key，$d = 3$。
 
@@ -167,14 +167,14 @@ r"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## No shape check sees a wrong order
+## No shape check catches a wrong order
 
 {output}
 
 Compare **values**, on sizes that all differ.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="5387099a"
+# %% [markdown] tags=["zh", "slide"] en="f02c1c2e"
 r"""
 ## 顺序错了，检查形状发现不了
 
@@ -343,10 +343,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** 160 bytes are on chip at most. What happens when the second tile of $Q$ is read?
+**Predict before you go on.** The chip holds at most 160 bytes. What happens when the second tile of $Q$ is read?
 """
 
-# %% [markdown] tags=["zh"] en="e59d4898"
+# %% [markdown] tags=["zh"] en="da3333cf"
 r"""
 **先猜后算**：片上最多放 160 字节。接着读 $Q$ 的第二个 tile，会发生什么？
 """
@@ -415,10 +415,10 @@ $$B_r\,d + N_k\,d + B_r N_k$$
 
 101,376 bytes on chip, `float32`, $d = 64$, $B_r = 16$
 
-**Predict**, with a pencil: up to which $N_k$ does this fit?
+**Predict**, with a pencil: what is the largest $N_k$ that fits?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="505f10f6"
+# %% [markdown] tags=["zh", "slide"] en="c4f37756"
 r"""
 ## 第一道墙：K 留在片上
 
@@ -435,10 +435,10 @@ Each tensor moved once, and 144 bytes were enough. The model counts the *plan* o
 
 ## The first wall: K stays on chip
 
-Now a realistic chip: 101,376 bytes, which is 99 KiB. The on-chip memory that a GPU program manages itself is called *shared memory*, and on some GPUs this is as much of it as one thread block can have. $d = 64$, `float32`. On chip are one tile of $Q$, all of $K$, and one row tile of scores. Counted in numbers of 4 bytes:
+Now a realistic chip: 101,376 bytes, which is 99 KiB. The on-chip memory that a GPU program manages itself is called *shared memory*, and on some GPUs this is as much of it as one thread block can have. $d = 64$, `float32`. On chip are one tile of $Q$, all of $K$, and one row tile of scores. Counted in numbers of 4 bytes each:
 """
 
-# %% [markdown] tags=["zh"] en="e3ac7a0f"
+# %% [markdown] tags=["zh"] en="b6fd95d6"
 r"""
 每个张量只搬了一次，144 字节就够了。这个模型数的是循环的*计划*：读了什么，用 `chip` 放了什么。NumPy 途中另外申请的内存不算。
 
@@ -454,10 +454,10 @@ $$B_r\,d + N_k\,d + B_r N_k$$
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** With $B_r = 16$, up to which $N_k$ does this fit? A pencil is enough.
+**Predict before you go on.** With $B_r = 16$, what is the largest $N_k$ that fits? A pencil is enough.
 """
 
-# %% [markdown] tags=["zh"] en="256003a4"
+# %% [markdown] tags=["zh"] en="4c01cc82"
 r"""
 **先猜后算**：$B_r = 16$ 时，$N_k$ 最大到多少还放得下？用铅笔算就行。
 """
@@ -521,12 +521,12 @@ r"""
 
 $$B_r\,d + B_c\,d + B_r N_k$$
 
-Read $K$ in tiles of $B_c$ rows, and let each go when it was used.
+Read $K$ in tiles of $B_c$ rows, and let each go when it has been used.
 
-**Predict:** $B_r = B_c = 16$. How far now? Is the wall gone?
+**Predict:** $B_r = B_c = 16$. How far does it reach now? Is the wall gone?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="b08b1eb4"
+# %% [markdown] tags=["zh", "slide"] en="a2cce874"
 r"""
 ## 第二道墙：K 一块一块流过
 
@@ -579,10 +579,10 @@ $$B_r\,d + B_c\,d + B_r N_k$$
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** $B_r = B_c = 16$: how far now? Is the wall gone?
+**Predict before you go on.** $B_r = B_c = 16$: how far does it reach now? Is the wall gone?
 """
 
-# %% [markdown] tags=["zh"] en="6293bfce"
+# %% [markdown] tags=["zh"] en="c8a3076a"
 r"""
 **先猜后算**：$B_r = B_c = 16$，现在能到多远？墙消失了吗？
 """
@@ -618,10 +618,10 @@ hit(streamed, predicted + 1, 16, 16)
 r"""
 Further, and still a wall. Let the loop itself find walls: the largest $N_k$ that runs, by bisection.
 
-**Predict before you run on.** First $B_c$ shrinks to 1. Then $B_r$ and $B_c$ grow to 64. Which change moves the wall more?
+**Predict before you go on.** First $B_c$ shrinks to 1. Then $B_r$ and $B_c$ grow to 64. Which change moves the wall more?
 """
 
-# %% [markdown] tags=["zh"] en="f2389e24"
+# %% [markdown] tags=["zh"] en="5acbecf9"
 r"""
 远了不少，但墙还在。让循环自己去找墙：用二分法找出能跑通的最大 $N_k$。
 
@@ -705,14 +705,14 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-Streaming buys room with traffic: every one of the $T_r$ row tiles reads all of $K$ again, and fewer, taller row tiles read it less often. Room on chip against bytes moved: this trade runs through the whole course.
+Streaming buys room with traffic: each of the $T_r$ row tiles reads all of $K$ again, and fewer, taller row tiles read it less often. Room on chip against bytes moved: this trade-off runs through the whole course.
 
 ## Fill the chip
 
 Move $N_k$ to the wall and past it. Then find out which of the three sliders move the wall, in each layout.
 """
 
-# %% [markdown] tags=["zh"] en="42fc8834"
+# %% [markdown] tags=["zh"] en="81d57502"
 r"""
 流式读取是用访存量换空间：$T_r$ 个行块，每一个都要把整个 $K$ 再读一遍；行块少一些、高一些，读的遍数就少。片上空间和搬运量之间的取舍，贯穿整门课程。
 
@@ -756,7 +756,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: the frame is the chip, 101,376 bytes wide. It is filled by the tile of Q, by K (all of it or one tile), and by the row tile of scores S; what does not fit sticks out on the right. Below, a ruler of N_k shows how far each layout reaches, and where the present N_k stands.*
+*Picture: the frame is the chip, 101,376 bytes wide. It is filled by the tile of Q, by K (all of it or one tile), and by the row tile of scores S; what does not fit sticks out on the right. Below, a ruler of N_k shows how far each layout reaches, and where the chosen N_k stands.*
 
 <details><summary>Which sliders?</summary>
 
@@ -768,10 +768,10 @@ $B_r$ moves both walls. $B_c$ moves only the streamed one: small tiles gain litt
 
 Streaming took $N_k\,d$ out of the sum, but $B_r N_k$ stays as long as whole rows stay on chip. To remove the wall the *row of scores* has to be cut. What does softmax do with half a row?
 
-**Predict before you run on.** Six keys in two halves, softmax on each half, the halves side by side. What does each row add up to?
+**Predict before you go on.** Six keys in two halves, softmax on each half, the halves side by side. What does each row add up to?
 """
 
-# %% [markdown] tags=["zh"] en="97bfe6bd"
+# %% [markdown] tags=["zh"] en="18fad53c"
 r"""
 *图：方框是片上存储，宽 101,376 字节。里面依次是 Q 的 tile、K（全部或一个 tile）、行块的分数 S；放不下的部分从右边伸出去。下面是 N_k 的标尺，标出两种存放方式（resident：K 留在片上；streamed：K 流式读取）各能到多远，以及当前 N_k 的位置。*
 
@@ -1037,7 +1037,7 @@ check.stacking(shapes)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Judge these statements** (2 minutes). Replace each `...` by `True` or `False`.
+**4 · Judge these statements** (2 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: A row tile can take its softmax without knowing any other row tile.
 - **b**: When $K$ is streamed, $N_k$ may be as large as you like.
@@ -1064,7 +1064,7 @@ For **e**: which cell measured a time?
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="90ea293e"
+# %% [markdown] tags=["zh"] en="2d17a61c"
 r"""
 **4 · 判断正误**（2 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1130,8 +1130,8 @@ r"""
 r"""
 ## Where this stops
 
-- Correct algebra says nothing about speed. That takes reuse, capacity, bandwidth, parallelism, layout and a kernel, and a clock.
-- Counted memory has two levels; real machines have more: DRAM and the caches L1 to L3 on a CPU; HBM, shared memory and registers on a GPU. One idea, but different capacities, programming models and ways of transport. “SRAM” in a drawing is not something that you can call.
+- Correct algebra says nothing about speed. Speed depends on reuse, capacity, bandwidth, parallelism, layout and the kernel, and only a clock can tell.
+- Counted memory has two levels; real machines have more: DRAM and the caches L1 to L3 on a CPU; HBM, shared memory and registers on a GPU. One idea, but different capacities, programming models and ways to move data. “SRAM” in a drawing is not something that a program can call directly.
 - Which thread owns a row tile, and whether $K$ is resident, is decided by the hardware and the implementation. All of $K$ at this level may well be cut again one level below.
 - $V$ and $O$ need room too; leaving them out moves the walls, not the argument.
 - The layout of this lesson, whole rows of scores, is called *SlimAttention* in one paper. Another paper uses nearly the same name for something else: keep $K$ only and recompute $V$. So a name does not fix the details. Read the paper or the code in front of you: which axes are cut, what is resident, where the softmax happens, what is written back?
@@ -1158,7 +1158,7 @@ r"""
 **References.** P. He, S. Zhou, W. Huang, C. Li, D. Wang, B. Guo, C. Meng, S. Gui, W. Yu, Y. Xie, *Inference Performance Optimization for Large Language Models on CPUs* (2024), arXiv 2407.07304: SlimAttention as whole rows of scores. N. Graef, A. Wasielewski, *Slim attention* (2025), arXiv 2503.05840: the other one. NVIDIA, *CUDA Programming Guide*, table of compute capabilities: shared memory of a thread block.
 """
 
-# %% [markdown] tags=["zh"] en="c2d258e5"
+# %% [markdown] tags=["zh"] en="2e3141ab"
 r"""
 ## 结论到此为止
 

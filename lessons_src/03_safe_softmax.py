@@ -8,7 +8,7 @@ After this lesson you can
 - name three ways in which the plain formula fails in floating point, and the one that gives no warning;
 - prove that subtracting a constant changes nothing, and say why the maximum is the constant to take.
 
-**Recall.** (1) Why can one tile of $S$ not take its own softmax? (2) The row tiles of lesson 02 could. What did they have that a tile of lesson 01 has not?
+**Recall.** (1) Why can one tile of $S$ not take its own softmax? (2) The row tiles of lesson 02 could. What did they have that a tile of lesson 01 does not?
 
 <details><summary>Answers</summary>
 
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="84f2e375"
+# %% [markdown] tags=["zh"] en="37e18e5b"
 r"""
 # 03 · 安全 softmax
 
@@ -40,12 +40,12 @@ r"""
 r"""
 ## Nothing can be written before the last score is read
 
-Scores 1, 2, 3, 5. Somebody replaces only the last one by 6.
+Scores 1, 2, 3, 5. Somebody replaces only the last one with 6.
 
 **Predict:** which of the four weights change?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="b04f75d6"
+# %% [markdown] tags=["zh", "slide"] en="f92cbb89"
 r"""
 ## 没读到最后一个分数，一个权重也写不出
 
@@ -58,10 +58,10 @@ r"""
 r"""
 ## Nothing can be written before the last score is read
 
-**Predict before you run.** A row has the scores 1, 2, 3, 5. Somebody replaces only the last one, 5, by 6. Which of the four weights change?
+**Predict before you run.** A row has the scores 1, 2, 3, 5. Somebody replaces only the last one, 5, with 6. Which of the four weights change?
 """
 
-# %% [markdown] tags=["zh"] en="55fb6932"
+# %% [markdown] tags=["zh"] en="8c7ff415"
 r"""
 ## 没读到最后一个分数，什么也写不出来
 
@@ -141,10 +141,10 @@ All four. Each weight is divided by $\ell = \sum_c e^{x_c}$, and $\ell$ knows ev
 
 The formula is right. Here are three rows in `float32`, and what they should give: three thirds; 1 and almost 0; 0.731 and 0.269.
 
-**Predict before you run on.** What will they give? Which of the three is the worst, and why?
+**Predict before you go on.** What will they give? Which of the three is the worst, and why?
 """
 
-# %% [markdown] tags=["zh"] en="b38aadf0"
+# %% [markdown] tags=["zh"] en="2de17c14"
 r"""
 4 个全变。每个权重都要除以 $\ell = \sum_c e^{x_c}$，而每个分数都在 $\ell$ 里。所以 softmax 有两个阶段：先把这一行*归约*成分母，再*写出*权重。
 
@@ -230,14 +230,14 @@ for name, number in largest.items():
 
 # %% [markdown] tags=["en"]
 r"""
-A score of 12 takes no more than the product of the vector [2, 2, 2] with itself, and in `float16` it is already too much. (`bfloat16` has 2 bytes as well, and reaches as far as `float32`: it pays with digits.) Yet the weights are all between 0 and 1: only the way there is too large.
+The product of the vector [2, 2, 2] with itself is a score of 12, and in `float16` that is already too much. (`bfloat16` has 2 bytes as well, and reaches as far as `float32`: it pays for that with digits.) Yet the weights are all between 0 and 1: only the numbers on the way there are too large.
 
 ## Subtract a constant
 
 For any number $z$:
 """
 
-# %% [markdown] tags=["zh"] en="33245905"
+# %% [markdown] tags=["zh"] en="d6a32320"
 r"""
 向量 [2, 2, 2] 与自己的点积就是 12，可这样的分数在 `float16` 里已经太大了。（`bfloat16` 同样只占 2 字节，却能到 `float32` 那么大，代价是有效数字更少。）然而权重都在 0 和 1 之间：太大的只是中间结果。
 
@@ -275,10 +275,10 @@ $$\frac{e^{x_j - z}}{\sum_{c} e^{x_c - z}} = \frac{e^{-z}\, e^{x_j}}{e^{-z} \sum
 
 # %% [markdown] tags=["en"]
 r"""
-The factor $e^{-z}$ stands in the numerator and in every term of the denominator, so it cancels. The same line holds for base 2, where integer scores make everything exact:
+The factor $e^{-z}$ appears in the numerator and in every term of the denominator, so it cancels. The same line holds for base 2, where integer scores make everything exact:
 """
 
-# %% [markdown] tags=["zh"] en="fdef5f3f"
+# %% [markdown] tags=["zh"] en="ccd7e4c9"
 r"""
 分子里有因子 $e^{-z}$，分母的每一项里也有，所以约掉了。以 2 为底，这一行同样成立；那时只要分数是整数，一切都是精确的：
 """
@@ -338,12 +338,12 @@ print("sum times e^5:", (l * np.exp(5)).round(3))
 
 # %% [markdown] tags=["en"]
 r"""
-The same weights. The sum is another one, smaller by the factor $e^{-5}$: a sum of such terms means something only together with its $m$. Keep that in mind for lesson 04.
+The same weights. The sum is different, smaller by the factor $e^{-5}$: a sum of such terms means something only together with its $m$. Keep that in mind for lesson 04.
 
 This is *safe softmax*. The three rows that failed:
 """
 
-# %% [markdown] tags=["zh"] en="710ad01d"
+# %% [markdown] tags=["zh"] en="b0c7112b"
 r"""
 权重不变。和变了，是原来的 $e^{-5}$ 倍：这样的和，只有连同它的 $m$ 一起才有意义。请记住这一点，第 04 课要用。
 
@@ -397,10 +397,10 @@ r"""
 r"""
 ## Why the maximum, and not the mean?
 
-Every constant is legal. **Predict before you run on:** of the constants 0, mean and maximum, which survives which of these rows in `float32`?
+Every constant is legal. **Predict before you go on:** of the constants 0, mean and maximum, which survives which of these rows in `float32`?
 """
 
-# %% [markdown] tags=["zh"] en="98c86d0f"
+# %% [markdown] tags=["zh"] en="8eb06709"
 r"""
 ## 为什么减最大值，而不是平均值？
 
@@ -456,10 +456,10 @@ $$1 \le \ell \le n$$
 
 # %% [markdown] tags=["en"]
 r"""
-0 fails when all scores are far down, or one is far up; the mean fails when one score lies far above it. With the maximum neither can happen: one exponent is exactly 0, and none is above. That bounds the denominator from both sides. The largest term alone gives 1, and none of the $n$ terms exceeds 1, so $1 \le \ell \le n$, and dividing by $\ell$ is safe. Watch $\ell$ for rows of 64 scores, from all equal to widely spread:
+Subtracting 0 fails when all scores are very low, or one is very high; the mean fails when one score lies far above it. With the maximum neither can happen: one exponent is exactly 0, and none is above 0. That bounds the denominator from both sides. The largest term alone gives 1, and none of the $n$ terms exceeds 1, so $1 \le \ell \le n$, and dividing by $\ell$ is safe. Watch $\ell$ for rows of 64 scores, from all equal to widely spread:
 """
 
-# %% [markdown] tags=["zh"] en="4b4cdfab"
+# %% [markdown] tags=["zh"] en="f36670b7"
 r"""
 分数全都很低，或有一个很高，减 0 就失败；有一个分数远高于平均值，减平均值就失败。减最大值，这两种情况都不会出现：有一个指数恰好是 0，其余都不超过它。于是分母上下都有界。最大的那一项就贡献了 1，而 $n$ 项中没有一项超过 1，所以 $1 \le \ell \le n$，除以 $\ell$ 是安全的。看一看每行 64 个分数时的 $\ell$，从全部相等到相差悬殊：
 """
@@ -521,10 +521,10 @@ for s in row:  # pass 2: the sum, needs m
 probs = [np.exp(s - m) / l for s in row]
 ```
 
-The third pass is the price of safety. Lesson 04 gets it back.
+The third pass is the price of safety. Lesson 04 wins it back.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="001eb21b"
+# %% [markdown] tags=["zh", "slide"] en="bdd12813"
 r"""
 ## 三遍
 
@@ -541,11 +541,11 @@ probs = [np.exp(s - m) / l for s in row]
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: two frames side by side, each with a bar for every term and one for their sum ℓ; the height of a bar is its exponent, so the frame reaches from the type's underflow to its overflow. Below the bars stand exponents, terms and weights. As all scores shift, the left bars run into an edge; the right ones stay, the tallest at e⁰ = 1.*
+*Picture: two frames side by side, each with a bar for every term and one for their sum ℓ; the height of a bar is its exponent, so the frame reaches from the type's underflow to its overflow. Below the bars are exponents, terms and weights. As all scores shift, the left bars run into an edge; the right ones stay, the tallest at e⁰ = 1.*
 
 <details><summary>Which ones?</summary>
 
-Silent: 5, 5, 5, 5 in `float32` with 83 added. The terms are 1.7e38, ℓ is inf, and all four weights are 0. (In `float16` 5 or 6 is enough.) On the right: 1, 2, 3, 40 in `float16`. Three terms lie 37 and more below the maximum and become 0.
+Silent: 5, 5, 5, 5 in `float32` with 83 added. The terms are 1.7e38, ℓ is inf, and all four weights are 0. (In `float16` a shift of 5 or 6 is enough.) On the right: 1, 2, 3, 40 in `float16`. Three terms lie 37 and more below the maximum and become 0.
 
 </details>
 
@@ -554,7 +554,7 @@ Silent: 5, 5, 5, 5 in `float32` with 83 added. The terms are 1.7e38, ℓ is inf,
 Written as loops, safe softmax walks along the row three times, and each pass needs the result of the one before:
 """
 
-# %% [markdown] tags=["zh"] en="88ce96e2"
+# %% [markdown] tags=["zh"] en="38be4a64"
 r"""
 *图：左右两个方框，每个方框里，每一项有一根柱，它们的和 ℓ 也有一根；柱高就是指数，所以方框从该类型的下溢处一直到上溢处。柱下面写着指数、各项和权重。所有分数一起平移时，左边的柱会撞上框沿；右边的柱不动，最高的一根停在 e⁰ = 1。*
 
@@ -582,12 +582,12 @@ print(m, l.round(4), np.round(probs, 4))
 
 # %% [markdown] tags=["en"]
 r"""
-The plain formula needs two: sum and write. The third pass is the price of safety. Lesson 04 gets it back.
+The plain formula needs two: sum and write. The third pass is the price of safety. Lesson 04 wins it back.
 
 **Back to lesson 02.** A row tile holds whole rows, so at its first pass $m$ is already the maximum of the row and $\ell$ its whole denominator: both are final. So nothing had to be corrected later. Cut the keys as well, and even $m$ is only a guess:
 """
 
-# %% [markdown] tags=["zh"] en="e3c94d85"
+# %% [markdown] tags=["zh"] en="b8fc7a4e"
 r"""
 直接套公式只要两遍：求和、写出。多出来的一遍是安全的代价，第 04 课会把它省回来。
 
@@ -633,10 +633,10 @@ r"""
 
 A key that a query must not see is *masked*: its score is set to $-\infty$, and $e^{-\infty} = 0$ takes away its weight. The mask must be there *before* the maximum is taken. Below, the second key is masked, and its score happens to be large.
 
-**Predict before you run on.** What comes out if its term is set to 0 only after the maximum and exp?
+**Predict before you go on.** What comes out if its term is set to 0 only after the maximum and exp?
 """
 
-# %% [markdown] tags=["zh"] en="91ad57de"
+# %% [markdown] tags=["zh"] en="1f878bc0"
 r"""
 ## 被掩码的分数
 
@@ -892,12 +892,12 @@ $L = m + \ln \ell$, with $m$ and $\ell$ as in safe softmax. The subtraction need
 
 <details><summary>Hint 3</summary>
 
-Make $m$ harmless as in exercise 1. For a fully masked row $\ell = 0$, and `np.log(0)` is `-np.inf`, just what is wanted (NumPy only warns). At the end `np.squeeze(m + np.log(l), axis=axis)`.
+Make $m$ harmless as in exercise 1. For a fully masked row $\ell = 0$, and `np.log(0)` is `-np.inf`, just what is wanted (NumPy only warns). At the end, `np.squeeze(m + np.log(l), axis=axis)`.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="5619ffbd"
+# %% [markdown] tags=["zh"] en="7332acb1"
 r"""
 **3 · log-sum-exp**（3 分钟）。后面几课给每行保留一个数 $L = \ln \sum_c e^{x_c}$。直接套公式，它也会像 softmax 一样上溢。写 `logsumexp(x, axis)`：沿 `axis` 求 $L$，结果的形状里没有这个轴。被掩码的元素是 `-np.inf`；如果全部被掩码，则 $L = -\infty$。
 
@@ -953,7 +953,7 @@ print(f"sum  {l:.4f}")
 
 # %% [markdown] tags=["en"]
 r"""
-Replace each `...` by `True` or `False`. **a**, **b** and **c** ask what still *holds* in the example with the slip.
+Replace each `...` with `True` or `False`. **a**, **b** and **c** ask what still *holds* in the example with the slip.
 
 - **a**: The weights are positive and sum to 1.
 - **b**: No exponent is above 0, and the largest is 0.
@@ -981,7 +981,7 @@ For **e**: go back to the three failures. One of them printed neither NaN nor in
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="e31ec1ef"
+# %% [markdown] tags=["zh"] en="50dcd34b"
 r"""
 把每个 `...` 换成 `True` 或 `False`。**a**、**b** 和 **c** 问的是：在有笔误的例题里，什么*仍然成立*。
 
@@ -1058,14 +1058,14 @@ r"""
 ## Summary
 
 1. Softmax reduces before it writes: each weight needs the sum over the whole row.
-2. In floats the plain formula fails in three ways; infinite sum over finite terms is the one that gives zeros without NaN.
+2. In floats the plain formula fails in three ways; an infinite sum of finite terms is the one that gives zeros without NaN.
 3. Subtracting any constant is exact algebra; only in floats are some constants better.
 4. With the maximum, exponents are at most 0, the largest term is 1, and $1 \le \ell \le n$ for $n$ visible keys.
-5. Three passes: maximum, sum, write. A row tile knows its final $m$ and $\ell$, a part of a row does not.
+5. Three passes: maximum, sum, write. A row tile knows its final $m$ and $\ell$; a part of a row does not.
 
 <details><summary>Claims of this lesson and where they were shown</summary>
 
-- Every weight depends on every score: 5 replaced by 6.
+- Every weight depends on every score: 5 replaced with 6.
 - Three failures and the limits of each type: the cell with three rows, the cell with `finfo`.
 - Any constant cancels: the formula, and the exact computation with base 2 and `Fraction`.
 - The maximum survives where 0 and the mean fail: the cell with three constants.
@@ -1079,7 +1079,7 @@ r"""
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 2: naive and safe softmax and their passes. P. Blanchard, D. Higham, N. Higham, *Accurately computing the log-sum-exp and softmax functions* (2021): an error analysis of the shift.
 """
 
-# %% [markdown] tags=["zh"] en="2710dfd5"
+# %% [markdown] tags=["zh"] en="02d9b23e"
 r"""
 ## 结论到此为止
 

@@ -4,8 +4,8 @@ r"""
 
 After this lesson you can
 
-- keep maximum and denominator of a softmax row in one pass, and prove by induction that they are right;
-- merge what two separate readers know about a row, and say why a term of 1 is worth less to one of them than to the other;
+- keep the maximum and the denominator of a softmax row in one pass, and prove by induction that they are right;
+- merge what two separate readers know about a row, and say why a term of 1 counts for less from one of them than from the other;
 - count what that saves: three passes over a row become two.
 
 **Recall.** (1) What are the three passes of safe softmax, and why can none be left out? (2) The row 1, 2, 3, 5 has the denominator $\ell = 1.203$ beside $m = 5$. What is its plain sum $\sum_c e^{x_c}$?
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="3e048c9b"
+# %% [markdown] tags=["zh"] en="b282282f"
 r"""
 # 04 · 在线 softmax
 
@@ -261,19 +261,19 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $\ell \cdot e^m$, in the last column, is: 178.606 at the end, as in lesson 03. So $\ell$ may even fall, here from 1.5032 to 1.2034, though a positive term was added: it now counts in units of $e^5$ in place of $e^3$. At the very first score $\alpha = e^{-\infty - 1} = 0$ meets $\ell = 0$, and nothing is lost.
+This is *online softmax*. $\ell$ by itself is not the sum of the exponentials; $\ell \cdot e^m$, in the last column, is: 178.606 at the end, as in lesson 03. So $\ell$ may even fall, here from 1.5032 to 1.2034, though a positive term was added: it now counts in units of $e^5$ instead of $e^3$. At the very first score $\alpha = e^{-\infty - 1} = 0$ meets $\ell = 0$, and nothing is lost.
 
 ## The proof
 
 **Claim.** After $t$ scores, $m_t$ is their maximum and $\ell_t = \sum_{c \le t} e^{x_c - m_t}$.
 
 - *Start.* No score is read, the sum is empty: $\ell_0 = 0$, and it stays empty whatever factor it meets.
-- *Step.* Let the claim hold for $t - 1$. The larger of the old maximum and $x_t$ is the new maximum. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_c - m_{t-1}}$ into $e^{x_c - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and that was right as well.
+- *Step.* Let the claim hold for $t - 1$. The larger of the old maximum and $x_t$ is the new maximum. Multiplying by $\alpha = e^{m_{t-1} - m_t}$ turns each old term $e^{x_c - m_{t-1}}$ into $e^{x_c - m_t}$, and the update adds the one that is missing, $e^{x_t - m_t}$. If $m$ did not move, $\alpha = 1$, and the old terms rightly stay as they are.
 
 So it holds after every score, not only at the end. With 2 in place of $e$ and whole scores nothing is rounded, and `==` is fair:
 """
 
-# %% [markdown] tags=["zh"] en="a9619552"
+# %% [markdown] tags=["zh"] en="bd9bdcfe"
 r"""
 这就是*在线 softmax*（online softmax）。单看 $\ell$，它不是指数之和；最后一列的 $\ell \cdot e^m$ 才是：最后得到 178.606，与第 03 课一致。所以加了一个正的项，$\ell$ 反而可能变小，这里就从 1.5032 降到了 1.2034：现在的单位是 $e^5$，而不再是 $e^3$。读第一个分数时，$\alpha = e^{-\infty - 1} = 0$ 乘的是 $\ell = 0$，什么也没有丢。
 
@@ -327,10 +327,10 @@ r"""
 r"""
 ## Four kinds of rows
 
-**Predict before you run on.** After the first score, how often is $\alpha$ below 1 in a rising row, in a falling one, in a constant one, and in one with a single huge score? What is $\ell$ at the end of the last two?
+**Predict before you go on.** After the first score, how often is $\alpha$ below 1 in a rising row, in a falling one, in a constant one, and in one with a single huge score? What is $\ell$ at the end of the last two?
 """
 
-# %% [markdown] tags=["zh"] en="12b4b8b2"
+# %% [markdown] tags=["zh"] en="2e9854fc"
 r"""
 ## 四种行
 
@@ -519,10 +519,10 @@ r"""
 r"""
 And $1 \le \ell_t \le t$, as the `assert` tried after every score, for the reason given in lesson 03: the largest term is 1, and none is above 1.
 
-Two places are delicate, and both concern the start. **Predict before you run on:** somebody starts with $m_0 = 0$. What is $\ell$ at the end of the row −1, −2, and of −1000, −1001? And what is it, started properly, if the first score is masked?
+Two places are delicate, and both concern the start. **Predict before you go on:** somebody starts with $m_0 = 0$. What is $\ell$ at the end of the row −1, −2, and of −1000, −1001? And what is it, started properly, if the first score is masked?
 """
 
-# %% [markdown] tags=["zh"] en="dc57bb3c"
+# %% [markdown] tags=["zh"] en="617c8398"
 r"""
 而且 $1 \le \ell_t \le t$，`assert` 在读完每个分数之后都检验过。理由同第 03 课：最大的一项是 1，没有一项超过 1。
 
@@ -565,10 +565,10 @@ print("masked prefix:      ", state_of([-np.inf, 3.0], -np.inf))
 
 # %% [markdown] tags=["en"]
 r"""
-With $m_0 = 0$ the algebra still holds, as any reference is legal: in the first row $\ell \cdot e^0$ is the sum of the exponentials. In the second the reference is too high by 1000, all terms underflow, and the division will be 0 / 0. In the third $m$ stays at $-\infty$, and $-\infty - (-\infty)$ is NaN. A factor for a sum that is still empty may be any number, so take the reference 0 as long as $m$ is $-\infty$:
+With $m_0 = 0$ the algebra is still right, since any reference is legal: in the first row $\ell \cdot e^0$ is the sum of the exponentials. In the second the reference is too high by 1000, all terms underflow, and the division will be 0 / 0. In the third $m$ stays at $-\infty$, and $-\infty - (-\infty)$ is NaN. A factor for a sum that is still empty may be any number, so take the reference 0 as long as $m$ is $-\infty$:
 """
 
-# %% [markdown] tags=["zh"] en="0f8c7f6e"
+# %% [markdown] tags=["zh"] en="4e5eae7b"
 r"""
 从 $m_0 = 0$ 出发，代数上仍然成立，因为参照可以任选：第一行的 $\ell \cdot e^0$ 就是指数之和。第二行里参照高了 1000，各项全部下溢，接着就要算 0 / 0。第三行里 $m$ 停在 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。和还是空的，系数取什么都行，所以只要 $m$ 还是 $-\infty$，就拿 0 当参照：
 """
@@ -618,10 +618,10 @@ r"""
 
 The maximum no longer needs a pass of its own: it joins the pass of the sum. The weights still need the final $\ell$, so the pass that writes stays.
 
-**Predict before you run on.** How many reads and writes of each element do the plain formula, safe softmax and online softmax need? Here the row lies in the slow memory of lesson 02, and there is room on chip for one score: `memory.turns` lets it go before the next one comes.
+**Predict before you go on.** How many reads and writes of each element do the plain formula, safe softmax and online softmax need? Here the row lies in the slow memory of lesson 02, and there is room on chip for one score: `memory.turns` lets it go before the next one arrives.
 """
 
-# %% [markdown] tags=["zh"] en="9d03a1b2"
+# %% [markdown] tags=["zh"] en="ca9baa2e"
 r"""
 ## 三遍变两遍
 
@@ -664,7 +664,7 @@ def online(x, y, memory):
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## One access of four is saved
+## One access in four is saved
 
 {output}
 
@@ -673,7 +673,7 @@ With room on chip for the whole row, safe softmax reads it once as well:
 {output 2}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="d690b7aa"
+# %% [markdown] tags=["zh", "slide"] en="21d8345c"
 r"""
 ## 四次访问省了一次
 
@@ -701,12 +701,12 @@ print(f"safe / online: {moved['safe'] / moved['online']:.2f}")
 
 # %% [markdown] tags=["en"]
 r"""
-Online softmax is as cheap as the plain formula, which failed in lesson 03, and as safe as the one that costs a pass more. The saving is one access of four, so the ratio of accesses is 1.33, as in the paper by Milakov and Gimelshein (2018).
+Online softmax is as cheap as the plain formula, which failed in lesson 03, and as safe as the one that costs one more pass. The saving is one access in four, so the ratio of accesses is 1.33, as in the paper by Milakov and Gimelshein (2018).
 
 But look at what was assumed: nothing of the row stays on chip from one pass to the next. Give safe softmax room for the whole row, and its three passes cost one read:
 """
 
-# %% [markdown] tags=["zh"] en="9d37fe10"
+# %% [markdown] tags=["zh"] en="3f427fc3"
 r"""
 在线 softmax 和第 03 课里失败的公式一样省，又和多走一遍的那个一样安全。4 次访问省了 1 次，所以访问次数之比是 1.33，与 Milakov 和 Gimelshein（2018）的论文一致。
 
@@ -746,10 +746,10 @@ r"""
 
 Now let two readers share the row: one takes 1, 2, the other 3, 5.
 
-**Predict before you run on.** Each has a term $e^0 = 1$ in its $\ell$. Do these two terms weigh the same in the whole row?
+**Predict before you go on.** Each has a term $e^0 = 1$ in its $\ell$. Do these two terms weigh the same in the whole row?
 """
 
-# %% [markdown] tags=["zh"] en="e0c25e9b"
+# %% [markdown] tags=["zh"] en="b896462c"
 r"""
 ## 两个人一起读
 
@@ -791,10 +791,10 @@ print(f"the left 1 weighs {np.exp(m_a - m):.4f}, the right 1 weighs {np.exp(m_b 
 
 # %% [markdown] tags=["en"]
 r"""
-The left 1 stands for the score 2, and in the whole row that is worth $e^{2-5} = 0.0498$; the right one stands for 5 and keeps its full weight. **A local number has no meaning without its reference.** Change both to the common reference, then add:
+The left 1 stands for the score 2, and in the whole row that is worth $e^{2-5} = 0.0498$; the right one stands for 5 and keeps its full weight. **A local number has no meaning without its reference.** Bring both to the common reference, then add:
 """
 
-# %% [markdown] tags=["zh"] en="4ae41dff"
+# %% [markdown] tags=["zh"] en="4b527fad"
 r"""
 左边的 1 代表分数 2，放到整行里只值 $e^{2-5} = 0.0498$；右边的 1 代表分数 5，保持原来的分量。**局部的数离开了参照，就没有意义**。先换成共同的参照，再相加：
 """
@@ -850,13 +850,13 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-A stream merges one score after another, the threads of a GPU may merge in pairs, and then pairs of pairs. Up to rounding all get the same. That three random orders agree is a test. Why *every* order must agree is exercise 4.
+A stream merges one score after another, the threads of a GPU may merge in pairs, and then pairs of pairs. Up to rounding, all get the same result. That three random orders agree is a test. Why *every* order must agree is exercise 4.
 
 ## Exercises
 
 Nothing below depends on an exercise; you may skip any. Each check names the likely mistake.
 
-**1 · The update, for a tile** (6 minutes). Scores seldom come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it: `-np.inf` and 0 where there are none yet. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of a tile may be fully masked, even in the first tile.
+**1 · The update, for a tile** (6 minutes). Scores rarely come one by one. Write `update_tile(m, l, x)`: `x` is a tile of scores, shape `(rows, keys)`; `m` and `l`, shape `(rows,)`, belong to the keys before it and are `-np.inf` and 0 where there are none yet. Return the new `m` and `l`, shape `(rows,)`. A masked score is `-np.inf`; a row of a tile may be fully masked, even in the first tile.
 
 <details><summary>Hint 1</summary>
 
@@ -877,7 +877,7 @@ With `reference = np.where(m_new == -np.inf, 0, m_new)`: the old sum becomes `np
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="01a0cfe6"
+# %% [markdown] tags=["zh"] en="690a8194"
 r"""
 流式读取是一个分数接一个分数地合并，GPU 的线程则可以先两两合并，再把结果两两合并。结果都相同，只差舍入。三种随机顺序结果一致，这只是测试。为什么*任何*顺序都必然一致，留到练习 4 证明。
 
@@ -1056,7 +1056,7 @@ check.two_pass(two_pass)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Test that the order does not matter, then prove it** (5 minutes). Somebody hands you a function `fold(row)` that returns `(m, l)` of an array of scores, perhaps wrongly. Write `same_in_any_order(fold, rng)`: try it on at least 20 random rows, each in its own order and shuffled, and return `True` if $m$ and $\ell$ always agree up to rounding, else `False`. `rng` is a NumPy generator.
+**4 · Test that the order does not matter, then prove it** (5 minutes). Somebody hands you a function `fold(row)` that returns `(m, l)` of an array of scores, perhaps wrongly. Write `same_in_any_order(fold, rng)`: try it on at least 20 random rows, each in its original order and shuffled, and return `True` if $m$ and $\ell$ always agree up to rounding, else `False`. `rng` is a NumPy generator.
 
 Then take pen and paper and prove in two lines that for the right fold it *must* be true.
 
@@ -1085,7 +1085,7 @@ By the claim above, $m$ is the maximum of the row, and $\ell \cdot e^m = \sum_c 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="19aa9372"
+# %% [markdown] tags=["zh"] en="992007bd"
 r"""
 **4 · 先测试顺序无关，再证明**（5 分钟）。有人交给你一个函数 `fold(row)`，对一个分数数组返回 `(m, l)`，但可能写错了。写 `same_in_any_order(fold, rng)`：用至少 20 个随机的行来试，每一行按原来的顺序算一次，打乱后再算一次；如果 $m$ 和 $\ell$ 总是一致（只差舍入），返回 `True`，否则返回 `False`。`rng` 是 NumPy 的随机数生成器。
 
@@ -1134,10 +1134,10 @@ check.same_in_any_order(same_in_any_order)
 
 # %% [markdown] tags=["en"]
 r"""
-A test is not a proof, and passing this one is not being right either: a fold that starts with $m_0 = 0$ goes wrong in every order alike.
+A test is not a proof, and passing this one does not make a fold right: one that starts with $m_0 = 0$ goes wrong in every order alike.
 """
 
-# %% [markdown] tags=["zh"] en="798ed119"
+# %% [markdown] tags=["zh"] en="2c506dcc"
 r"""
 测试不是证明，通过了这个测试也不等于正确：从 $m_0 = 0$ 出发的 fold，按什么顺序都错得一样。
 """
@@ -1147,7 +1147,7 @@ print(state_of([-1000.0, -1001.0], 0.0), state_of([-1001.0, -1000.0], 0.0))
 
 # %% [markdown] tags=["en"]
 r"""
-**5 · Judge these statements** (3 minutes). Replace each `...` by `True` or `False`.
+**5 · Judge these statements** (3 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: After three scores, $\ell$ is the sum of their exponentials $e^{x_c}$.
 - **b**: When $m$ does not move, the old terms keep their values.
@@ -1175,7 +1175,7 @@ For **e**: what is special about a maximum as the constant, in algebra, and in f
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="573afabc"
+# %% [markdown] tags=["zh"] en="0e68d0a6"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1287,8 +1287,8 @@ r"""
 ## Where this stops
 
 - How many stages a formula has, how often a loop passes over an array, what caches and registers keep, and how many programs (kernels) a GPU starts are four different questions. A safe softmax that keeps its row on chip reads it once, as far as the wall of lesson 02 allows.
-- Counted were accesses. The formula *allows* a faster program; how fast one is must be measured.
-- Two passes remain, since the weights are written out. FlashAttention does not write them: it folds $P V$ into the first pass. That is lessons 05 and 06.
+- Only accesses were counted. The formula *allows* a faster program; how fast one is must be measured.
+- Two passes remain, since the weights are written out. FlashAttention does not write them: it folds $P V$ into the first pass. That is the subject of lessons 05 and 06.
 - Up to rounding, the order does not matter. The last bits may differ.
 
 ## Summary
@@ -1301,7 +1301,7 @@ r"""
 
 <details><summary>Claims of this lesson and where they were shown</summary>
 
-- Terms of different references cannot be added: the tempting loop, 4 in place of 1.203.
+- Terms with different references cannot be added: the tempting loop, 4 instead of 1.203.
 - One factor rescales all old terms: the three lines that agree.
 - The induction: in words, and exactly after every score with base 2 and `Fraction`.
 - No exponent above 0, equal to safe softmax: the rows from calm to wild.
@@ -1314,7 +1314,7 @@ r"""
 **References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3: the update, its proof, and the merge. T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3.1: the same merge, for attention.
 """
 
-# %% [markdown] tags=["zh"] en="87d0f7ce"
+# %% [markdown] tags=["zh"] en="59a5a1a7"
 r"""
 ## 结论到此为止
 

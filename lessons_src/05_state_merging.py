@@ -193,10 +193,10 @@ r"""
 - $m = 2$, $\ell = 1.3679$
 - $m = 5$, $\ell = 1.1353$
 
-**Predict:** which $m$ has the result? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
+**Predict:** which $m$ does the result have? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="2ce6156d"
+# %% [markdown] tags=["zh", "slide"] en="40ad8ffc"
 r"""
 ## 合并这两个状态
 
@@ -208,10 +208,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** Merge the two, that is, add the two numbers. Which $m$ has the result? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
+**Predict before you go on.** Merge the two, that is, add the two numbers. Which $m$ does the result have? Is its $\ell$ larger or smaller than $1.3679 + 1.1353$?
 """
 
-# %% [markdown] tags=["zh"] en="352a197a"
+# %% [markdown] tags=["zh"] en="4bf5534d"
 r"""
 **先猜后算**：合并这两个状态，也就是把这两个数相加。结果的 $m$ 是多少？它的 $\ell$ 比 $1.3679 + 1.1353$ 大还是小？
 """
@@ -265,10 +265,10 @@ Write $\oplus$ for this merge.
 
 ## The output is a number of the same kind
 
-Attention needs one thing more: the weighted sum of the values. Keep it *unnormalised*, relative to the same $m$, and call it $\tilde O$. It has $d_v$ entries, and each of them is a mantissa that goes with the exponent $m$:
+Attention needs one more thing: the weighted sum of the values. Keep it *unnormalised*, relative to the same $m$, and call it $\tilde O$. It has $d_v$ entries, and each of them is a mantissa that goes with the exponent $m$:
 """
 
-# %% [markdown] tags=["zh"] en="273ff739"
+# %% [markdown] tags=["zh"] en="73844116"
 r"""
 更小：左边的尾数先乘了 $e^{2-5}$ 才加进来。另一个系数是 $e^0 = 1$。永远如此：较大的指数保留，它那一侧乘 1，另一侧最多也只乘 1。**没有任何系数超过 1**，所以合并从不把任何一项变大。
 
@@ -391,14 +391,14 @@ A softmax alone needs two scalars *for each row*, $m$ and $\ell$ (not two for th
 
 - a *chain*: one key after another, as a stream does (lesson 04);
 - a *tree*: neighbours first, then pairs of pairs, as threads of a GPU do;
-- any *shuffle*: as machines do that finish when they finish.
+- any *shuffle*: as happens when machines finish in no fixed order.
 
 **Proof that all agree.** The value of $a \oplus b$ is the sum of the two values, and its exponent is the larger of the two. Sums and maxima do not care about order or brackets, and exponent and value together fix the state: $\ell = \text{value} \cdot e^{-m}$, likewise $\tilde O$. Nothing more is needed.
 
 To see it *exactly*, take whole scores and base 2 instead of base $e$: then all factors are fractions, and Python's `Fraction` rounds nothing.
 """
 
-# %% [markdown] tags=["zh"] en="bd43df80"
+# %% [markdown] tags=["zh"] en="0b11aab2"
 r"""
 只算 softmax 时，*每一行*需要两个标量，$m$ 和 $\ell$（不是整个矩阵两个）。这种形式的注意力，每一行需要*三种*状态：$m$、$\ell$，以及一个有 $d_v$ 个元素的累加器。key 的个数根本没有出现。
 
@@ -552,12 +552,12 @@ for name, (m, l) in {"the row": low, **merged}.items():
 # %% [markdown] tags=["en"]
 r"""
 - $(0, 0)$ has the right value, so the algebra is right. But it forces the exponent up to 0, and $e^{-800}$ underflows: the row is lost. **Wrong in floats only.**
-- $(-\infty, 0)$ is right, but two of them meet at $-\infty - (-\infty)$, which is NaN. So it takes a definition: *a factor that belongs to $m = -\infty$ is 0.* `states.merge` subtracts 0 in place of $-\infty$ and gets exactly that.
+- $(-\infty, 0)$ is right, but two of them meet at $-\infty - (-\infty)$, which is NaN. So we need a definition: *a factor that belongs to $m = -\infty$ is 0.* `states.merge` subtracts 0 in place of $-\infty$ and gets exactly that.
 
 With this, the states with finite $m$ and $\ell > 0$, together with the one state $(-\infty, 0, 0)$, form a *commutative monoid*: $\oplus$ is associative and commutative and has an identity. Scores of $+\infty$ or NaN lie outside.
 """
 
-# %% [markdown] tags=["zh"] en="252969b9"
+# %% [markdown] tags=["zh"] en="244e8520"
 r"""
 - $(0, 0)$ 的值是对的，所以代数没有错。但它硬把指数抬到了 0，$e^{-800}$ 下溢，整行就丢了。**只在浮点运算中出错。**
 - $(-\infty, 0)$ 是对的，可是两个空状态相遇时会算 $-\infty - (-\infty)$，得到 NaN。所以要加一条定义：*属于 $m = -\infty$ 的系数就是 0。* `states.merge` 用减 0 代替减 $-\infty$，得到的正是它。
@@ -628,14 +628,14 @@ r"""
 r"""
 *Picture: a tree of states. The keys stand at the bottom, each with ℓ = 1; every merge stands above its two parts, with the larger of their m and the sum of their values. The top is the same in every order.*
 
-The keys and the top never change; the boxes between do, because they hold other keys. Once the last score is the largest, its own side keeps the factor 1, and every factor that meets it shrinks.
+The keys and the top never change; the boxes between do, because they hold other keys. Once the last score is the largest, its own side keeps the factor 1, and the factor of every state merged with it shrinks.
 
 ## m is a choice, not a fact
 
 Any reference $c$ may stand for $m$: the factor $e^{-c}$ cancels in $\tilde O / \ell$. Here are five references for the scores 1, 2, 3, 5 with the values 1, 1, 0, 0.
 """
 
-# %% [markdown] tags=["zh"] en="4cb228cf"
+# %% [markdown] tags=["zh"] en="decd7ed9"
 r"""
 *图：一棵由状态组成的树。最下面是各个 key，ℓ 都是 1；每次合并的结果放在它的两个部分上方，m 是两者中较大的，值是两者之和。无论什么顺序，最上面的方框都一样。*
 
@@ -776,12 +776,12 @@ for other in (divided.out, blocks[0]):
 
 # %% [markdown] tags=["en"]
 r"""
-Read the divisions off the formulas. The first form divides once, at the end. The second divides at every merge. The third never divides, but takes a logarithm and an exponential more at each merge. A loop over tiles uses the first; a block that is *finished* and sent away needs only $(O, L)$: $d_v + 1$ numbers for each row.
+Read the divisions off the formulas. The first form divides once, at the end. The second divides at every merge. The third never divides, but takes one more logarithm and one more exponential at each merge. A loop over tiles uses the first; a block that is *finished* and sent away needs only $(O, L)$: $d_v + 1$ numbers for each row.
 
 In the second form a block's output must be multiplied by $\ell$ as well as by the exponential. The mantissa does not come back by itself:
 """
 
-# %% [markdown] tags=["zh"] en="b94d0e2c"
+# %% [markdown] tags=["zh"] en="ad17896b"
 r"""
 除法的次数可以从公式里读出来。第一种只在最后除一次。第二种每次合并都要除。第三种从不做除法，但每次合并要多算一个对数和一个指数。在 tile 上循环时用第一种；一个*已经算完*、要发送出去的块，只需要 $(O, L)$：每行 $d_v + 1$ 个数。
 
@@ -1053,7 +1053,7 @@ check.two_kernels(two_kernels)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Judge these statements** (5 minutes). Replace each `...` by `True` or `False`.
+**4 · Judge these statements** (5 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: Two machines that hold equally many keys of a row may average their outputs.
 - **b**: For a query tile with 64 rows, a softmax needs two scalars of state in all.
@@ -1081,7 +1081,7 @@ For **c**, compare the cell with `==` and the one with the largest differences: 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="847132d7"
+# %% [markdown] tags=["zh"] en="b999cca6"
 r"""
 **4 · 判断正误**（5 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1221,10 +1221,10 @@ r"""
 
 </details>
 
-**References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3.1: the merge of $(m, \ell)$. M. Rabe, C. Staats, *Self-attention Does Not Need O(n²) Memory* (2021): merging blocks of attention. T. Dao, *FlashAttention-2* (2023), section 3.1: unnormalised output, $L$ kept in place of $m$ and $\ell$.
+**References.** M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018), section 3.1: the merge of $(m, \ell)$. M. Rabe, C. Staats, *Self-attention Does Not Need O(n²) Memory* (2021): merging blocks of attention. T. Dao, *FlashAttention-2* (2023), section 3.1: unnormalised output, $L$ kept instead of $m$ and $\ell$.
 """
 
-# %% [markdown] tags=["zh"] en="2f440127"
+# %% [markdown] tags=["zh"] en="cd352729"
 r"""
 ## 结论到此为止
 

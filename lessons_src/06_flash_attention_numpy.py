@@ -4,7 +4,7 @@ r"""
 
 After this lesson you can
 
-- write the forward pass of FlashAttention, every line of it explained;
+- write the forward pass of FlashAttention and explain every line of it;
 - say what it saves, what it does not save, and count both;
 - choose inputs that tell a right loop from a wrong one.
 
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="f6ab39e0"
+# %% [markdown] tags=["zh"] en="c8ba4ed7"
 r"""
 # 06 · 用 NumPy 写 FlashAttention 前向
 
@@ -68,10 +68,10 @@ r"""
 
 One row of four scores, cut into two tiles, and one value for each key. The tempting idea: take the softmax of each tile, multiply by its values, add.
 
-**Predict before you run on.** The largest score is 5, and its value is 0. Will the true output be near 0 or near 1? And what will the tempting loop give?
+**Predict before you go on.** The largest score is 5, and its value is 0. Will the true output be near 0 or near 1? And what will the tempting loop give?
 """
 
-# %% [markdown] tags=["zh"] en="e00a85e2"
+# %% [markdown] tags=["zh"] en="a38e1589"
 r"""
 ## 一个诱人的循环
 
@@ -517,12 +517,12 @@ r"""
 r"""
 ## Three passes, two passes, one
 
-Does it take online softmax to avoid storing $S$? **Predict before you run on:** is there an exact way without it that stores no more than one tile of scores?
+Does it take online softmax to avoid storing $S$? **Predict before you go on:** is there an exact way without it that stores no more than one tile of scores?
 
 To count arithmetic as well, every matrix product below goes through `product`. `walk()` hands out the tiles of scores one after another, each with its columns; one `walk()` is one pass over $K$.
 """
 
-# %% [markdown] tags=["zh"] en="e02031c4"
+# %% [markdown] tags=["zh"] en="53be4b75"
 r"""
 ## 三遍、两遍、一遍
 
@@ -657,14 +657,14 @@ for passes in (three_passes, two_passes, one_pass):
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## Against whom?
+## Compared with what?
 
 Naive attention on the same tiles writes $S$, reads it, writes $P$, reads it. Both read $K$ and $V$ again for every query tile.
 
 **Predict:** by how many bytes do the two differ?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="10799aa9"
+# %% [markdown] tags=["zh", "slide"] en="f35c0064"
 r"""
 ## 跟谁比？
 
@@ -681,12 +681,12 @@ All three are exact and none stores $N^2$ numbers. So **not storing $S$ does not
 
 ## What the traffic really is
 
-Against whom should the loop be compared? First against naive attention on the same tiles, which writes $S$, reads it, writes $P$ and reads it. Both read $K$ and $V$ again for every query tile.
+What should the loop be compared with? First with naive attention on the same tiles, which writes $S$, reads it, writes $P$ and reads it. Both read $K$ and $V$ again for every query tile.
 
-**Predict before you run on.** By how many bytes do the two differ?
+**Predict before you go on.** By how many bytes do the two differ?
 """
 
-# %% [markdown] tags=["zh"] en="14d140a1"
+# %% [markdown] tags=["zh"] en="63fdd929"
 r"""
 三种都是精确的，也都没有存 $N^2$ 个数。所以，**不存 $S$ 并不需要在线 softmax；在线 softmax 省的是遍数**：对每个 query tile，$K$ 从读三遍变成读一遍；分数不必重算，计算量就从 $8N^2d$ 降到 $4N^2d$。
 
@@ -762,10 +762,10 @@ Flash saves $4N^2$ and pays $2N^2d/B_r$ (here 2 bytes a number):
 
 {output}
 
-$B_r$ is the FLOPs for each byte of $K$ and $V$.
+$B_r$ is the FLOPs per byte of $K$ and $V$.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="624d03df"
+# %% [markdown] tags=["zh", "slide"] en="c2a366de"
 r"""
 ## 旋钮：query tile 的行数
 
@@ -802,10 +802,10 @@ for b_r in (8, 16, 32, 64, 128):
 r"""
 With 2-byte numbers a pair of tiles $K_j$, $V_j$ costs $4 B_c d$ bytes and feeds $4 B_r B_c d$ FLOPs: **$B_r$ is the FLOPs per byte of $K$ and $V$.** The height of the query tile is the knob of the whole algorithm, and room on chip is what limits it.
 
-How does all this grow with $N$, at a fixed tile size? **Predict before you run on:** what happens to the room on chip and to the traffic when $N$ doubles?
+How does all this grow with $N$, at a fixed tile size? **Predict before you go on:** what happens to the room on chip and to the traffic when $N$ doubles?
 """
 
-# %% [markdown] tags=["zh"] en="5690281e"
+# %% [markdown] tags=["zh"] en="3f75ac3c"
 r"""
 每个数 2 字节时，一对 tile $K_j$、$V_j$ 要搬 $4 B_c d$ 字节，供 $4 B_r B_c d$ 次浮点运算使用：**$B_r$ 就是 $K$ 和 $V$ 每个字节所供的浮点运算次数**。query tile 的高度是整个算法的旋钮，限制它的是片上空间。
 
@@ -844,16 +844,16 @@ The room on chip stays the same, and no array of $N^2$ numbers exists anywhere. 
 
 ## The film, and a saboteur
 
-Step through the loop. Lit is what is on chip; each row's output so far is compared with the truth over the keys so far. Then choose a sabotage.
+Step through the loop. What is on chip is lit; each row's output so far is compared with the truth over the keys so far. Then choose a sabotage.
 
 - **no α**: new keys are weighed with the new maximum, the old sums stay as they are.
 - **tiles normalised**: the softmax of each tile is added up.
 - **m₀ = 0**: the maximum starts at 0 instead of $-\infty$.
 
-**Predict first:** in which row, and in which step, will each output leave the truth? Row 0 has tile maxima that rise twice and then fall, row 1 has scores near −800, row 2 has scores of at most 0, row 3 has ordinary ones; rows 1 to 3 start with their largest score.
+**Predict first:** with each sabotage, in which row and at which step does an output first go wrong? Row 0 has tile maxima that rise twice and then fall, row 1 has scores near −800, row 2 has scores of at most 0, row 3 has ordinary ones; rows 1 to 3 start with their largest score.
 """
 
-# %% [markdown] tags=["zh"] en="a147cd7c"
+# %% [markdown] tags=["zh"] en="13d7e5bc"
 r"""
 片上空间不变，任何地方都没有 $N^2$ 个数的数组。可是 $N$ 每加倍一次，访存量增大的倍数就更接近 4：$K$ 和 $V$ 的那部分仍是 $N$ 的平方级，计算量也是。只有*存*下来的东西是线性的。
 
@@ -902,7 +902,7 @@ def from_zero(state, s, v_j):
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## Which row leaves the truth, and when?
+## Which row goes wrong, and when?
 
 {output}
 
@@ -913,7 +913,7 @@ r"""
 **Predict:** which rows does each sabotage spoil?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="cf6ec3f3"
+# %% [markdown] tags=["zh", "slide"] en="c1d897ab"
 r"""
 ## 哪一行、在哪一步离开真值？
 
@@ -976,14 +976,14 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: Q on the left, Kᵀ and Vᵀ above and below, O on the right, all in slow memory; what is lit is on chip. Where they meet stands the only tile of scores that exists. Below, the state of the two rows, m, ℓ and Õ, with Õ/ℓ and the truth so far; to the right, a dot for the first entry of each row's output after every step, inside a ring where the truth is. A cross is a wrong output, with its value beside it.*
+*Picture: Q on the left, Kᵀ and Vᵀ above and below, O on the right, all in slow memory; what is lit is on chip. Where they meet is the only tile of scores that exists. Below, the state of the two rows, m, ℓ and Õ, with Õ/ℓ and the truth so far; to the right, a dot for the first entry of each row's output after every step, inside a ring where the truth is. A cross is a wrong output, with its value beside it.*
 
 Without α, a row goes wrong when its maximum rises: row 0 in its second tile. The other rows start with their largest score and never do. With tiles normalised every row is wrong from its second tile on. And $m_0 = 0$ is right in three rows of four: in row 1 every $e^{s - 0}$ underflows to 0, and the output is $0/0$. A test with ordinary scores never finds it.
 
 Is that wrong algebra, or only the floats? Fractions tell. The update of lesson 05 in base 2, without any rounding, with scores near −2000:
 """
 
-# %% [markdown] tags=["zh"] en="886d4fb2"
+# %% [markdown] tags=["zh"] en="b0115551"
 r"""
 *图：左边是 Q，上下是 Kᵀ 和 Vᵀ，右边是 O，都在慢速内存里；亮着的在片上。它们相交处是唯一存在的那个分数 tile。下面是当前两行的状态 m、ℓ、Õ，以及 Õ/ℓ 和到目前为止的真值；右边，每一步之后每行输出的第一个元素画成一个点，真值画成一个圈。叉表示输出错了，旁边写着它的值。*
 
@@ -1030,7 +1030,7 @@ The same fraction: either start is right algebra, and $-\infty$ is the one that 
 
 ## Exercises
 
-Exercise 1 stands above. Nothing depends on any of these either.
+Exercise 1 is above. Nothing depends on any of these either.
 
 **2 · Output and log-sum-exp** (5 minutes). Write `finish(m, l, acc)`, which returns $O$, shape `(rows, d_v)`, and $L = \ln \sum e^{s}$, shape `(rows,)`. It must survive $m = \pm 1000$.
 
@@ -1053,7 +1053,7 @@ $\ln(\ell\, e^m) = m + \ln \ell$. Computing $e^m$ would overflow.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="83ecad66"
+# %% [markdown] tags=["zh"] en="eeed0a6d"
 r"""
 结果是同一个有理数：两种起点，代数都对；但要让浮点运算也不出错，得从 $-\infty$ 开始。下面的检查会说明发现的是哪一种错误。
 
@@ -1158,10 +1158,10 @@ check.scaled(scaled)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Break it** (15 minutes). Six black boxes, `check.BOXES["a"]` to `check.BOXES["f"]`, should each return `softmax(s) @ v`, a number, for one row of scores `s`, one value a key `v` and tiles of `tile` keys. Each is sabotaged in another way. For each supply an input `(s, v, tile)` that exposes it: two lists and a whole number. One box is exact algebra that only floats expose. Numbers may be as large as $10^6$. A harmless input to start from:
+**4 · Break it** (15 minutes). Six black boxes, `check.BOXES["a"]` to `check.BOXES["f"]`, should each return `softmax(s) @ v`, a number, for one row of scores `s`, one value per key `v` and tiles of `tile` keys. Each is sabotaged in a different way. For each, supply an input `(s, v, tile)` that exposes it: two lists and a whole number. One box is exact algebra that only floats expose. Numbers may be as large as $10^6$. A harmless input to start from:
 """
 
-# %% [markdown] tags=["zh"] en="6678a776"
+# %% [markdown] tags=["zh"] en="9ee0d319"
 r"""
 **4 · 逼它露馅**（15 分钟）。有六个黑盒，`check.BOXES["a"]` 到 `check.BOXES["f"]`：给定一行分数 `s`、每个 key 一个值 `v`，以及每块 `tile` 个 key，每个黑盒都应当返回 `softmax(s) @ v`，一个数。但每个都被动过不同的手脚。请给每个黑盒提供一组能让它露馅的输入 `(s, v, tile)`：两个列表和一个整数。其中有一个代数完全正确，只有浮点数能让它露馅。数最大可以到 $10^6$。先看一组平平无奇的输入：
 """
@@ -1190,12 +1190,12 @@ Let the tile maxima rise, then fall; rise twice, over three tiles; give the last
 
 <details><summary>Hint 3</summary>
 
-`([0, 0, 3, 3], [1, 1, 0, 0], 2)` rises and exposes two or more. Turn it round. Then `([0, 1, 2], [0, 0, 1], 1)`; then three keys in tiles of two; then scores near −800.
+`([0, 0, 3, 3], [1, 1, 0, 0], 2)` rises and exposes two or more. Reverse it. Then `([0, 1, 2], [0, 0, 1], 1)`; then three keys in tiles of two; then scores near −800.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="d1e9bcd0"
+# %% [markdown] tags=["zh"] en="4ab46952"
 r"""
 六个都没有露馅。轮到你了。后面那个单元格会打印得分；对每个露馅的黑盒，还会说出它错在哪里。
 
@@ -1239,7 +1239,7 @@ check.break_it(inputs)
 
 # %% [markdown] tags=["en"]
 r"""
-**5 · Judge these statements** (3 minutes). Replace each `...` by `True` or `False`.
+**5 · Judge these statements** (3 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: Exact attention without storing $S$ is possible only with online softmax.
 - **b**: FlashAttention is an approximation of attention.
@@ -1266,7 +1266,7 @@ For **e**, remember the sabotage that only row 1 of the film exposed.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="36ac9f63"
+# %% [markdown] tags=["zh"] en="d5376d16"
 r"""
 **5 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1353,7 +1353,7 @@ r"""
 - Equal to naive attention, ragged tails and unequal sizes included: the loop over 154 pairs of tile sizes.
 - $8N^2d$, $6N^2d$, $4N^2d$ with $K$ read three times, twice, once: the table of the ladder.
 - The difference to naive attention on the same tiles is $4N^2$ numbers: the cell that printed `True`.
-- Flash can move more than an idealised naive, and $B_r$ decides: the 0.59, and the table below it.
+- Flash can move more than an idealised naive version, and $B_r$ decides: the 0.59, and the table below it.
 - On chip constant in $N$, traffic quadratic: the table of four lengths.
 - What each sabotage breaks, and what it leaves right: the film, the cell with fractions, exercise 4.
 
@@ -1362,7 +1362,7 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3. T. Dao, *FlashAttention-2* (2023), Algorithm 1: this loop. M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018).
 """
 
-# %% [markdown] tags=["zh"] en="f41b3018"
+# %% [markdown] tags=["zh"] en="0d441ddf"
 r"""
 ## 结论到此为止
 

@@ -62,12 +62,12 @@ r"""
 r"""
 ## Work that is thrown away
 
-In a text that is written from left to right, a token may look at itself and at what came before. The simple way computes all of $S$ and then hides what lies above the diagonal.
+In a text written from left to right, a token may look at itself and at what came before. The simple way computes all of $S$ and then hides what lies above the diagonal.
 
-**Predict before you run on.** $N = 1024$ tokens: which share of the scores is computed for nothing?
+**Predict before you go on.** $N = 1024$ tokens: which share of the scores is computed for nothing?
 """
 
-# %% [markdown] tags=["zh"] en="fc498f49"
+# %% [markdown] tags=["zh"] en="2fd6b72a"
 r"""
 ## 白做的工作
 
@@ -125,12 +125,12 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-Almost half. Before the waste is removed: what does “hide” mean? Three ways that one finds in programs, for a row of three scores whose last key is hidden. First multiply by 0, then write a large negative number, then write $-\infty$.
+Almost half. Before the waste is removed: what does “hide” mean? Programs do it in three ways, tried here on a row of three scores whose last key is hidden: multiply by 0, write a large negative number, write $-\infty$.
 
-**Predict before you run on.** Which of the three give the hidden key the weight 0, when the scores are ordinary, and when they are very low?
+**Predict before you go on.** Which of the three give the hidden key the weight 0, when the scores are ordinary, and when they are very low?
 """
 
-# %% [markdown] tags=["zh"] en="a2cacdce"
+# %% [markdown] tags=["zh"] en="92100f53"
 r"""
 将近一半。在去掉这份浪费之前，先问：“遮住”是什么意思？程序里能见到三种做法。一行有三个分数，最后一个 key 要遮住：先试乘 0，再试写一个很大的负数，最后写 $-\infty$。
 
@@ -144,11 +144,11 @@ r"""
 
 {output}
 
-- A score of 0 is no weight of 0: **wrong algebra**
+- A score of 0 is not a weight of 0: **wrong algebra**
 - A finite number: right until real scores fall below it
 """
 
-# %% [markdown] tags=["zh", "slide"] en="76628ff7"
+# %% [markdown] tags=["zh", "slide"] en="388cc09a"
 r"""
 ## 只有 −∞ 总是对的
 
@@ -174,12 +174,12 @@ for name, s in rows_of_scores.items():
 
 # %% [markdown] tags=["en"]
 r"""
-A score of 0 is no weight of 0: multiplying is wrong algebra. A finite number is right until real scores fall below it; then the hidden key takes everything. $-\infty$ always works, because $e^{-\infty} = 0$. Which trick is used does not matter. That the *weight* is 0 does.
+A score of 0 is not a weight of 0: multiplying is wrong algebra. A finite number is right until real scores fall below it; then the hidden key takes everything. $-\infty$ always works, because $e^{-\infty} = 0$. It does not matter which trick is used. It matters that the *weight* is 0.
 
 And a weight of 0 removes a value only when the value is finite:
 """
 
-# %% [markdown] tags=["zh"] en="d13247d6"
+# %% [markdown] tags=["zh"] en="45d8336f"
 r"""
 分数为 0 不等于权重为 0：乘 0 是代数错误。写一个有限的数，要等到真正的分数比它还低才会出错，那时被遮住的 key 会拿走全部权重。$-\infty$ 总是对的，因为 $e^{-\infty} = 0$。用哪种技巧不要紧，要紧的是*权重*为 0。
 
@@ -251,12 +251,12 @@ for name, old, new in zip(("m", "ℓ", "Õ"), before, after, strict=True):
 
 # %% [markdown] tags=["en"]
 r"""
-So the whole tile can be left out: not loading $K_j$ and $V_j$, no product, no update. Nothing is approximated. The algebra says that the term is 0.
+So the whole tile can be left out: no load of $K_j$ and $V_j$, no product, no update. Nothing is approximated. The algebra says that the term is 0.
 
 One state needs care: that of a row which has seen no key yet. Its $m$ is $-\infty$.
 """
 
-# %% [markdown] tags=["zh"] en="37ff8698"
+# %% [markdown] tags=["zh"] en="43650134"
 r"""
 所以整个 tile 都可以不做：不加载 $K_j$ 和 $V_j$，不做乘积，不做更新。这里没有任何近似，是代数告诉我们这一项等于 0。
 
@@ -271,14 +271,14 @@ print(update(identity(1, 1), s[None], np.ones((2, 1))))
 
 # %% [markdown] tags=["en"]
 r"""
-$-\infty - (-\infty)$ is NaN, and it never leaves the sums again. The course's `update` subtracts 0 instead of $-\infty$ in such a row, so the state of no keys stays the state of no keys. At the end such a row has $\ell = 0$; its output is *defined* as $O = 0$, $L = -\infty$.
+$-\infty - (-\infty)$ is NaN, and it stays in the sums for good. The course's `update` subtracts 0 instead of $-\infty$ in such a row, so the state of no keys stays the state of no keys. At the end such a row has $\ell = 0$; its output is *defined* as $O = 0$, $L = -\infty$.
 
 ## Three kinds of tile
 
 Key $c$ is visible to query $r$ when
 """
 
-# %% [markdown] tags=["zh"] en="24f052a7"
+# %% [markdown] tags=["zh"] en="49d679e4"
 r"""
 $-\infty - (-\infty)$ 是 NaN，一旦进了和里就再也出不去。课程的 `update` 在这样的行里减的是 0 而不是 $-\infty$，所以没有 key 的状态仍是没有 key 的状态。走到最后，这样的行 $\ell = 0$；它的输出*规定*为 $O = 0$，$L = -\infty$。
 
@@ -534,10 +534,10 @@ r"""
 
 Lesson 06 saved by *not materialising* $S$ and $P$. Now there is a second saving, *not visiting* hidden tiles. They are independent, so there are four programs.
 
-**Predict before you run on.** $N = 512$, tiles of 64, causal. Which saving removes traffic, which removes scores?
+**Predict before you go on.** $N = 512$, tiles of 64, causal. Which saving removes traffic, which removes scores?
 """
 
-# %% [markdown] tags=["zh"] en="8bd9fdeb"
+# %% [markdown] tags=["zh"] en="c47f74fc"
 r"""
 “全可见”说的只是*因果*掩码和真实存在的 key。GPU 上的 kernel 会把最后一个 tile 补齐到 $B_c$ 列；在那里，不论它是不是全可见，从 $N_k$ 起的列仍要遮住。
 
@@ -685,10 +685,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-So element-wise masks are needed in a narrow band only. But the visible pairs are still quadratic in $N$. **Predict before you run on:** by what factor do they grow when $N$ doubles?
+So element-wise masks are needed in a narrow band only. But the visible pairs are still quadratic in $N$. **Predict before you go on:** by what factor do they grow when $N$ doubles?
 """
 
-# %% [markdown] tags=["zh"] en="5139501f"
+# %% [markdown] tags=["zh"] en="574710e8"
 r"""
 所以只有窄窄一条带子需要逐元素的掩码。但可见的 query–key 配对，个数仍是 $N$ 的平方级。**先猜后算**：$N$ 加倍，可见的配对变成几倍？
 """
@@ -696,16 +696,16 @@ r"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## Half of a square is no line
+## Half of a square is not a line
 
 {output}
 
-Nor does skipping belong to one order of the loops:
+Nor is skipping tied to one order of the loops:
 
 {output 2}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="ecc5deab"
+# %% [markdown] tags=["zh", "slide"] en="faa89a17"
 r"""
 ## 平方的一半还是平方级
 
@@ -727,10 +727,10 @@ for n in (1024, 2048, 4096):
 
 # %% [markdown] tags=["en"]
 r"""
-Nor does skipping belong to one order of the loops. With the loops turned round (lesson 08), a hidden tile saves the trip of the state as well:
+Nor is skipping tied to one order of the loops. With the loops turned round (lesson 08), a hidden tile saves the trip of the state as well:
 """
 
-# %% [markdown] tags=["zh"] en="2642ad6c"
+# %% [markdown] tags=["zh"] en="070682f7"
 r"""
 跳过也不是某一种循环顺序独有的。把两层循环反过来（第 08 课），跳过一个被遮住的 tile，连状态的往返也省了：
 """
@@ -767,10 +767,10 @@ r"""
 
 With $N_q \ne N_k$ “causal” has two meanings. **Bottom-right** says that the last query and the last key are the same token: $\delta = N_k - N_q$. **Top-left** says that the first ones are: $\delta = 0$.
 
-**Predict before you run on.** 2 queries and 5 keys, then 5 queries and 2 keys: draw both masks, four in all. In which of them does a query see nothing?
+**Predict before you go on.** 2 queries and 5 keys, then 5 queries and 2 keys: draw both masks, four in all. In which of them does a query see nothing?
 """
 
-# %% [markdown] tags=["zh"] en="42d07b8b"
+# %% [markdown] tags=["zh"] en="144c8b30"
 r"""
 ## 对角线对齐哪个角？
 
@@ -924,7 +924,7 @@ r"""
 
 <details><summary>Which setting skips most, and which nothing?</summary>
 
-Most: a long side with the corner that is wrong for it. $N_q = 16$, $N_k = 1$ bottom-right: 15 queries see no key. $N_q = 1$, $N_k = 16$ top-left: 15 keys are seen by nobody. With tiles of one token 15 of 16 are skipped. Exchange the two corners, and none is.
+Most: very unequal lengths, with the corner that does not suit them. $N_q = 16$, $N_k = 1$ bottom-right: 15 queries see no key. $N_q = 1$, $N_k = 16$ top-left: 15 keys are seen by nobody. With tiles of one token 15 of 16 are skipped. Exchange the two corners, and none is skipped.
 
 </details>
 
@@ -951,7 +951,7 @@ On `"skip"`: `continue`. Then `s = q_i @ k[cols].T`, and `s = np.where(visible(r
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="b0645af0"
+# %% [markdown] tags=["zh"] en="c330ba0e"
 r"""
 *图：query 从上往下，key 从左往右。填色的格子是可见的对。画叉的 tile 被跳过；粗边的 tile 是边界块，里面有填色的格子，也有空白的格子；其余的 tile 全可见。旁边是：每一种各有多少个，算了多少分数、其中多少可见，以及跳过省下了 K 和 V 的多少字节（d = 64，每个数 2 字节）。*
 
@@ -1089,9 +1089,9 @@ if find_spec("torch"):
 
 # %% [markdown] tags=["en"]
 r"""
-With the version that this notebook was run with, key 0 alone: top-left. So for decode with this function, `is_causal=True` is the wrong thing to say. Others chose the other corner, and flash-attn changed sides with its version 2.1. Do not rely on names: ask, as you just did.
+With the version that this notebook was run with, key 0 alone: top-left. So for decode with this function, `is_causal=True` is the wrong argument. Others chose the other corner, and flash-attn changed sides with its version 2.1. Do not rely on names: ask, as you just did.
 
-**4 · Judge these statements** (3 minutes). Replace each `...` by `True` or `False`.
+**4 · Judge these statements** (3 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: The kind of a tile is known before $K_j$ is loaded.
 - **b**: Skipping hidden tiles makes attention approximate.
@@ -1119,7 +1119,7 @@ For **e** and **f**, what is $\delta$ when $N_q = N_k$, and what is it when $N_q
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="108d71b3"
+# %% [markdown] tags=["zh"] en="7568050f"
 r"""
 运行本 notebook 的这个版本只看得见 key 0，即左上对齐。所以用这个函数做 decode 时，写 `is_causal=True` 是错的。别的库有的选了另一个角，flash-attn 到 2.1 版还改过一次。名字靠不住，要像刚才这样问清楚。
 
@@ -1191,10 +1191,10 @@ r"""
 ## Where this stops
 
 - Skippable tiles appear when many queries are processed, in training and in prefill. Decode of one token usually has none.
-- Counted were bytes and scores. How much *time* skipping saves is not shown here.
-- The sums remain quadratic in $N$: half of a square is no line.
+- Bytes and scores were counted. How much *time* skipping saves is not shown here.
+- The totals remain quadratic in $N$: half of a square is not a line.
 - Skipping is a choice of the program. Whether a given kernel skips depends on that kernel and on its configuration.
-- $-\infty$, a large negative number or loop bounds alone are means. What counts is weight 0, and a value that is never touched.
+- $-\infty$, a large negative number or loop bounds alone are only means. What counts is a weight of 0, and a value that is never touched.
 
 ## Summary
 
@@ -1221,7 +1221,7 @@ r"""
 **References.** T. Dao, *FlashAttention-2* (2023), section 3.1, “Causal masking”: which tiles are skipped and which need a mask. The change notes of flash-attn 2.1: the causal mask moved to the bottom-right corner.
 """
 
-# %% [markdown] tags=["zh"] en="7efac0a0"
+# %% [markdown] tags=["zh"] en="d8f7288d"
 r"""
 ## 结论到此为止
 

@@ -5,7 +5,7 @@ r"""
 After this lesson you can
 
 - tell apart what attention stores, what it computes and what it moves, and say how each grows with $N$;
-- quote the size of $S$ together with the ruler that it was held against;
+- quote the size of $S$ together with the ruler that it was measured with;
 - measure peak memory without the usual trap, on a CPU and on a GPU, and read the power of $N$ off a line.
 
 **Recall.** (1) How many passes over arrays of $N^2$ elements does naive attention make? (2) What does FlashAttention write for each query row?
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="80425875"
+# %% [markdown] tags=["zh"] en="a11316df"
 r"""
 # 09 · 显存与访存量怎样随 N 增长
 
@@ -84,10 +84,10 @@ r"""
 
 And a fourth for comparison: the bytes held **on chip**.
 
-**Predict before you run on.** $N$ doubles and $d$ stays. By which factor does each of the four grow, for naive attention and for FlashAttention? That is a table of eight numbers. Write them down.
+**Predict before you go on.** $N$ doubles and $d$ stays. By which factor does each of the four grow, for naive attention and for FlashAttention? That is a table of eight numbers. Write them down.
 """
 
-# %% [markdown] tags=["zh"] en="f434b005"
+# %% [markdown] tags=["zh"] en="faf7643f"
 r"""
 ## 什么是线性的？
 
@@ -148,14 +148,14 @@ for attend, kept in [(materialised_attention, "OLSP"), (tiled_attention, "OL")]:
 
 # %% [markdown] tags=["en"]
 r"""
-`materialised_attention` is the naive way, on the course's counted memory. As stored we count what a call adds to its inputs: $O$ and $L$, and for the naive way also $S$ and $P$, which bring the factor close to 4. Its share on chip doubles because its softmax needs whole rows.
+`materialised_attention` is the naive way, on the course's counted memory. We count as stored what a call adds to its inputs: $O$ and $L$, and for the naive way also $S$ and $P$, which bring the factor close to 4. What it holds on chip doubles because its softmax needs whole rows.
 
 Now read the second line. FlashAttention is linear in *one* column: what is stored. On chip it is even constant. But the scores are quadratic: each of the $N^2$ is computed. And the traffic comes close to a factor of 4 as well; what keeps it below is the part that grows with $N$ only: $Q$, $O$ and $L$.
 
-So the traffic is *smaller* (the last column), not linear: $K$ and $V$ are read once by each of the $N / B_r$ query tiles, $2N^2d/B_r$ elements. A causal mask halves what is computed (lesson 07 counted it) and what is moved of $K$ and $V$, and leaves the power alone:
+So the traffic is *smaller* (the last column), not linear: $K$ and $V$ are read once by each of the $N / B_r$ query tiles, $2N^2d/B_r$ elements. A causal mask halves what is computed (lesson 07 counted it) and the traffic of $K$ and $V$, and leaves the power unchanged:
 """
 
-# %% [markdown] tags=["zh"] en="c9557e1f"
+# %% [markdown] tags=["zh"] en="e276db61"
 r"""
 `materialised_attention` 是朴素的做法，在课程的计数内存上运行。存储量一列只计一次调用在输入之外新添的：$O$ 和 $L$，朴素的做法还要加上 $S$ 和 $P$，所以接近 4 倍。它在片上的占用会加倍，因为它的 softmax 需要整行。
 
@@ -216,10 +216,10 @@ $$\frac{N^2}{N d} = \frac{N}{d} \qquad\qquad \frac{N^2}{4 N d} = \frac{N}{4 d}$$
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** $N = 10$, $d = 8$: is $S$ larger or smaller than $Q$? Than all four together? And for $N = 100{,}000$, $d = 128$: ten times, a hundred times, a thousand times larger?
+**Predict before you go on.** $N = 10$, $d = 8$: is $S$ larger or smaller than $Q$? Than all four together? And for $N = 100{,}000$, $d = 128$: ten times, a hundred times, a thousand times larger?
 """
 
-# %% [markdown] tags=["zh"] en="3fa25759"
+# %% [markdown] tags=["zh"] en="1af447c2"
 r"""
 **先猜后算**：$N = 10$，$d = 8$：$S$ 比 $Q$ 大还是小？比四个加在一起呢？再看 $N = 100{,}000$，$d = 128$：大十倍、一百倍，还是一千倍？
 """
@@ -231,10 +231,10 @@ r"""
 {output}
 
 - At $N = 10$ nobody would see a problem
-- A ratio of elements is no ratio of times
+- A ratio of elements is not a ratio of times
 """
 
-# %% [markdown] tags=["zh", "slide"] en="087f8a4b"
+# %% [markdown] tags=["zh", "slide"] en="fcfd5077"
 r"""
 ## 说清是哪把尺子
 
@@ -257,12 +257,12 @@ for n, width in [(10, 8), (10_000, 128), (100_000, 128)]:
 r"""
 The small example misleads. At $N = 10$ the score matrix is 1.25 times $Q$, and against all four (0.31) it is the smaller one: nobody would see a problem. At $N = 100{,}000$ it is 781.25 times $Q$ or 195.3125 times all four, and takes 20 GB for *one* head of *one* sequence. Both numbers are right. Neither means anything without its ruler.
 
-The ratio of *elements* is no ratio of *times*: 781 times the elements is not 781 times slower.
+The ratio of *elements* is not a ratio of *times*: 781 times the elements is not 781 times slower.
 
 When is $S$ as large as the ruler, and what does doubling $N$ do?
 """
 
-# %% [markdown] tags=["zh"] en="951309d8"
+# %% [markdown] tags=["zh"] en="8a484302"
 r"""
 小例子会误导人。$N = 10$ 时，分数矩阵是 $Q$ 的 1.25 倍，与四个加在一起相比（0.31）反而更小：谁也看不出有什么问题。$N = 100{,}000$ 时，它是 $Q$ 的 781.25 倍，或者四个之和的 195.3125 倍，*一个*序列的*一个*头就要 20 GB。两个数都对；离开了尺子，哪个都没有意义。
 
@@ -358,10 +358,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-A model with 32 heads, one sequence, two bytes an element. **Predict before you run on:** 8,192 tokens, and then 131,072 tokens, both for one layer only.
+A model with 32 heads, one sequence, two bytes an element. **Predict before you go on:** 8,192 tokens, and then 131,072 tokens, both for one layer only.
 """
 
-# %% [markdown] tags=["zh"] en="767b06c0"
+# %% [markdown] tags=["zh"] en="931b17be"
 r"""
 一个有 32 个头的模型，一个序列，每个元素两字节。**先猜后算**：8,192 个 token 要多少？131,072 个 token 呢？都只算一层。
 """
@@ -386,14 +386,14 @@ for n in (8192, 131_072):
 
 # %% [markdown] tags=["en"]
 r"""
-4.29 GB and 1.1 TB: 16 times the tokens, 256 times the bytes. And $S$ is not all. Often $P$ is kept beside it; a mask may take room; a framework may hold a float32 copy. How many matrices of that size live at once can only be measured.
+4.29 GB and 1.1 TB: 16 times the tokens, 256 times the bytes. And $S$ is not all. Often $P$ is kept beside it; a mask may take room; a framework may hold a float32 copy. How many matrices of that size are alive at once can only be measured.
 
-## A trap in the measuring
+## A trap in measuring
 
-NumPy reports to Python's `tracemalloc` what it allocates, and that remembers the highest point. Here is naive attention as one would write it:
+NumPy reports what it allocates to Python's `tracemalloc`, which remembers the highest point. Here is naive attention as one would write it:
 """
 
-# %% [markdown] tags=["zh"] en="6588db42"
+# %% [markdown] tags=["zh"] en="5038a9f9"
 r"""
 4.29 GB 和 1.1 TB：token 是 16 倍，字节是 256 倍。而且不只有 $S$。旁边往往还留着 $P$；掩码可能要占地方；框架可能还存一份 float32 的副本。同一时刻有几个这么大的矩阵，只有测了才知道。
 
@@ -413,14 +413,14 @@ def naive(q, k, v):
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## A trap in the measuring
+## A trap in measuring
 
 The peak is measured for 2048 tokens, then for 512.
 
 **Predict:** by which factor should the second be smaller?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="9453cb1e"
+# %% [markdown] tags=["zh", "slide"] en="48316ae7"
 r"""
 ## 测量中的陷阱
 
@@ -431,10 +431,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** First 2048 tokens are measured, then 512. By which factor should the second peak be smaller?
+**Predict before you go on.** First 2048 tokens are measured, then 512. By which factor should the second peak be smaller?
 """
 
-# %% [markdown] tags=["zh"] en="87eaa4bf"
+# %% [markdown] tags=["zh"] en="493db552"
 r"""
 **先猜后算**：先测 2048 个 token，再测 512 个。第二个峰值应当是第一个的几分之一？
 """
@@ -493,10 +493,10 @@ def peak(attend, n):
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** Go through the four lines of `naive`: how many arrays of $N \times N$ are alive at the same time, at most?
+**Predict before you go on.** Go through the four lines of `naive`: how many arrays of $N \times N$ are alive at the same time, at most?
 """
 
-# %% [markdown] tags=["zh"] en="019809b6"
+# %% [markdown] tags=["zh"] en="b0aa31bc"
 r"""
 **先猜后算**：把 `naive` 的四行过一遍：同一时刻最多有几个 $N \times N$ 的数组？
 """
@@ -622,10 +622,10 @@ So say which ruler “linear” uses:
 | traffic | $\propto N^2$ | $\propto N^2$, smaller |
 | arithmetic | $4N^2d$ | $4N^2d$ |
 
-A name tells nothing about this. The course's reference for all checks is called `naive_attention`. **Predict before you run on:** what is its slope?
+A name says nothing about this. The course's reference for all checks is called `naive_attention`. **Predict before you go on:** what is its slope?
 """
 
-# %% [markdown] tags=["zh"] en="ef2950d8"
+# %% [markdown] tags=["zh"] en="adf73a76"
 r"""
 两种朴素写法的斜率都是 2。分块的在 1 以下：$O$ 随 $N$ 增长，但在这些尺寸上，不增长的 tile 还占很大一部分。$O$ 是任何注意力都要返回的，把它去掉，就几乎没有什么还在增长了：只剩 $L$，每行一个数。
 
@@ -800,10 +800,10 @@ More heads lift all three lines alike. The dtype lifts $S$ and the ruler; $L$ st
 
 A matrix that is written out costs three times: room, a write, and later reads. Four passes over $N^2$ elements of two bytes are $8N^2$ bytes, for $4N^2d$ operations: $d/2$ operations a byte. How fast can a program be at best that makes these passes, if the memory delivers 4.8 TB/s (an H200, by its data sheet)? Below, a TFLOP/s is $10^{12}$ operations a second.
 
-**Predict before you run on.** Does the course's kernel run there above or below this limit?
+**Predict before you go on.** Does the course's kernel run there above or below this limit?
 """
 
-# %% [markdown] tags=["zh"] en="8961d1c2"
+# %% [markdown] tags=["zh"] en="83c265e7"
 r"""
 *图：字节数随 N 的变化，两个轴都用对数刻度。S 的线比尺子和 L 的线陡一倍，在圆圈里与尺子相交，也就是 N = d 或 N = 4d 处。叉：测得的朴素注意力，与 S 平行、在它上方，到显存用完处为止。圆点：测得的 kernel；控件都在初始值时，它们落在 Q 的线上，因为 kernel 除了 O 几乎什么都不分配。旁边是所选的 N 处各有多少字节。*
 
@@ -875,7 +875,7 @@ $$P = e^{\,\mathrm{scale} \cdot Q K^{\mathsf T} - L}$$
 
 # %% [markdown] tags=["en"]
 r"""
-The passes alone hold a naive program to 154 or 307 TFLOP/s, and the recorded one stays far below: it moves float32 copies too. The kernel passes the limit because it does not make these passes. That is the second saving, next to the room.
+The passes alone limit a naive program to 154 or 307 TFLOP/s, and the recorded one stays far below: it moves float32 copies too. The kernel passes the limit because it does not make these passes. That is the second saving, next to the room.
 
 ## Training: the backward pass keeps no P
 
@@ -884,7 +884,7 @@ The gradient needs $P$. Naive training therefore keeps $N^2$ elements a head fro
 Write $dX$ for the gradient of the loss with respect to a matrix $X$: a matrix of the same shape. $dO$ comes from the layers that follow. $\circ$ multiplies entry by entry; $\mathrm{rowsum}$ adds up each row, so $D$ has one number a row, like $L$, and both are subtracted from whole rows:
 """
 
-# %% [markdown] tags=["zh"] en="e3f542fe"
+# %% [markdown] tags=["zh"] en="1f38fd2c"
 r"""
 单是这四遍，就把朴素的程序限制在 154 或 307 TFLOP/s，而记录下来的还远远低于它：那个程序连 float32 的副本也要搬。kernel 能超过这个上限，因为它根本不走这四遍。除了省地方，这是第二份节省。
 
@@ -930,10 +930,10 @@ print(f"dQ[5, 3] = {d_q[5, 3]:.6f}, by nudging {(up - down) / 2e-5:.6f}")
 
 # %% [markdown] tags=["en"]
 r"""
-What that costs: one more product. With $P$ kept, the gradients of $Q$, $K$, $V$ and $P$ take four products of $2N^2d$ operations; $QK^{\mathsf T}$ again is the fifth. What it saves:
+What that costs: one more product. With $P$ kept, the gradients of $Q$, $K$, $V$ and $P$ take four products of $2N^2d$ operations; computing $QK^{\mathsf T}$ again is the fifth. What it saves:
 """
 
-# %% [markdown] tags=["zh"] en="d4a49f1c"
+# %% [markdown] tags=["zh"] en="0a171771"
 r"""
 代价是多一个乘积。留着 $P$ 时，求 $Q$、$K$、$V$ 和 $P$ 的梯度要四个 $2N^2d$ 次运算的乘积；再算一遍 $QK^{\mathsf T}$ 是第五个。省下的是：
 """
@@ -1034,7 +1034,7 @@ check.equal_n(equal_n)
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Which ruler does this sentence use?** (6 minutes). All six sentences are true. Each speaks of one of these seven: `"one tensor"` ($S$ against $Q$ alone), `"four tensors"` ($S$ against $Q$, $K$, $V$, $O$ together), `"stored"` (inputs and output), `"extra"` (beyond inputs and output), `"on chip"`, `"traffic"`, `"arithmetic"`. One of the seven is left over. Replace each `...` by its name.
+**3 · Which ruler does this sentence use?** (6 minutes). All six sentences are true. Each speaks of one of these seven: `"one tensor"` ($S$ against $Q$ alone), `"four tensors"` ($S$ against $Q$, $K$, $V$, $O$ together), `"stored"` (inputs and output), `"extra"` (beyond inputs and output), `"on chip"`, `"traffic"`, `"arithmetic"`. One of the seven is left over. Replace each `...` with its name.
 
 - **a**: With $d = 64$ the break-even is at $N = 256$.
 - **b**: Besides its output, a call on $N$ rows allocates $4N$ bytes a head and nothing else.
@@ -1062,7 +1062,7 @@ c is the only one that does not grow with $N$; f is the one with $4N^2d$; `"stor
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="9b135668"
+# %% [markdown] tags=["zh"] en="f39c6d48"
 r"""
 **3 · 这句话用的是哪把尺子？**（6 分钟）六句话都是对的。每一句说的是下面七个中的一个：`"one tensor"`（$S$ 只与 $Q$ 比）、`"four tensors"`（$S$ 与 $Q$、$K$、$V$、$O$ 之和比）、`"stored"`（输入和输出）、`"extra"`（输入和输出之外多占的）、`"on chip"`（片上）、`"traffic"`（访存量）、`"arithmetic"`（计算量）。七个里有一个用不到。把每个 `...` 换成它的名字。
 
@@ -1104,7 +1104,7 @@ check.rulers(rulers)
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
+**4 · Judge these statements** (4 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: $S$ is always a fixed multiple of $Q$.
 - **b**: $Q$, $K$, $V$, $O$ are $\Theta(N d)$, linear in $N$ because $d$ is fixed.
@@ -1132,7 +1132,7 @@ For **e**: did a count tell how many matrices were alive, or how fast the naive 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="d1a95193"
+# %% [markdown] tags=["zh"] en="94617550"
 r"""
 **4 · 判断正误**（4 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1175,7 +1175,7 @@ check.judge(answers)
 r"""
 ## What to take home
 
-1. Stored, computed, moved: flash changes the power of the first alone
+1. Stored, computed, moved: flash changes the power of the first only
 2. $N/d$ against one tensor, $N/(4d)$ against four
 3. Reset the peak counter, subtract the baseline
 4. The backward pass computes $P$ again from $L$
@@ -1183,7 +1183,7 @@ r"""
 **Not shown:** the rest of the memory bill.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="76ca9b61"
+# %% [markdown] tags=["zh", "slide"] en="d8dd5a44"
 r"""
 ## 带走什么
 
@@ -1202,12 +1202,12 @@ r"""
 - Attention's scores are one item of a bill. Weights, gradients, the optimizer's state, the other activations, the KV cache, a kernel's workspace and fragmentation remain.
 - A call that is not named FlashAttention may also avoid $S$ (`naive_attention` does), and one that is may fall back to a program that does not. Look at the backend, the conditions on shapes and dtypes, and a profiler.
 - The counted traffic is that of a plan. What caches hide, lesson 08 shows.
-- A ratio of elements or of bytes says nothing about time by itself. The limit of $d/2$ operations a byte is a ceiling, no forecast.
+- A ratio of elements or of bytes says nothing about time by itself. The limit of $d/2$ operations a byte is a ceiling, not a forecast.
 - Recomputation was shown for $dQ$ on one small head; a backward kernel is another matter.
 
 ## Summary
 
-1. Stored, computed, moved: three quantities. FlashAttention changes the power of $N$ of the first alone.
+1. Stored, computed, moved: three quantities. FlashAttention changes the power of $N$ of the first only.
 2. $S$ has $N/d$ times the elements of one tensor and $N/(4d)$ times those of all four: always name the ruler.
 3. Beyond inputs and output naive attention needs $cN^2$, FlashAttention $N$, for $L$; on chip it is constant in $N$.
 4. A peak counter must be reset, and the baseline subtracted; the slope on logarithmic axes is the power.
@@ -1228,7 +1228,7 @@ r"""
 **References.** T. Dao et al., *FlashAttention* (2022), section 3.1 (recomputation) and 3.2 (traffic). T. Dao, *FlashAttention-2* (2023), section 3.1: only $L$ is kept. M. Rabe and C. Staats, *Self-attention Does Not Need O(n²) Memory* (2021).
 """
 
-# %% [markdown] tags=["zh"] en="8e7c2709"
+# %% [markdown] tags=["zh"] en="ee3071a9"
 r"""
 ## 结论到此为止
 
