@@ -66,7 +66,7 @@ def attention_kernel(
     q_batch, q_head, q_row,
     k_batch, k_head, k_row,
     v_batch, v_head, v_row,
-    CAUSAL: tl.constexpr, HIDES: tl.constexpr, DESCRIPTORS: tl.constexpr, UPDATE: tl.constexpr,
+    CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr, UPDATE: tl.constexpr,
     D: tl.constexpr, D_PAD: tl.constexpr,
     B_R: tl.constexpr, B_C: tl.constexpr,
 ):  # fmt: skip
@@ -106,10 +106,9 @@ def attention_kernel(
         # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
         k_tile = load_tile(k, batch, kv_head, c0, seen_by_any, k_row, B_C, D, D_PAD, DESCRIPTORS)
         scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-        if HIDES:
-            if c0 + B_C > seen_by_all:  # a boundary tile, or the ragged tail
-                visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
-                scores = tl.where(visible, scores, -float("inf"))
+        if c0 + B_C > seen_by_all:  # a boundary tile, or the ragged tail
+            visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+            scores = tl.where(visible, scores, -float("inf"))
         v_tile = load_tile(v, batch, kv_head, c0, seen_by_any, v_row, B_C, D, D_PAD, DESCRIPTORS)
         m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 
@@ -165,8 +164,6 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     strides = *q.stride()[:3], *k.stride()[:3], *v.stride()[:3]
     if descriptors:
         q, k, v = (described(x, rows, d_pad) for x, rows in ((q, b_r), (k, b_c), (v, b_c)))
-    # else no tile needs a mask, and the loop has no branch; in float32 that only costs registers
-    hides = causal or n_k % b_c > 0 or dtype == torch.float32
     programs = triton.cdiv(n_q, b_r) * batch * h_q
     if programs > 0:
         scale = 1 / math.sqrt(d) if scale is None else scale
@@ -176,7 +173,7 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
                 scale * math.log2(math.e),  # e^x = 2^{x · log₂ e}: GPUs compute exp2
                 n_q, n_k, h_q, h_q // h_kv,
                 *strides,
-                CAUSAL=causal, HIDES=hides, DESCRIPTORS=descriptors, UPDATE=update,
+                CAUSAL=causal, DESCRIPTORS=descriptors, UPDATE=update,
                 D=out.shape[3], D_PAD=d_pad,
                 B_R=b_r, B_C=b_c, num_warps=num_warps, num_stages=num_stages,
             )  # fmt: skip

@@ -47,7 +47,7 @@ SIDES = [
     224,
     256,
 ]  # others are padded to a multiple of 16
-MASKS = ("none", "tail", "causal")  # tail: no mask but that of a ragged last tile
+MASKS = ("tail", "causal")  # tail: no mask but that of a ragged last tile
 ALL = list(itertools.product(DTYPES, SIDES, MASKS))
 # lesson 08's kernels, whose settings tests/gpu/loop_orders.py sets: capability → 64 × 64 tiles and
 LOOP_ORDERS = {80: (64, 64, 8), 90: (64, 64, 4)}  # warps, enough for registers to last
@@ -103,7 +103,7 @@ def build(case: tuple) -> Build:
     name, capability, dtype, d, mask, settings = case
     b_r, b_c, num_warps, num_stages, descriptors = settings
     sides = {"D": d, "D_PAD": max(16, triton.next_power_of_2(d)), "B_R": b_r, "B_C": b_c}
-    constants = {"CAUSAL": mask == "causal", "HIDES": mask != "none", "UPDATE": update, **sides}
+    constants = {"CAUSAL": mask == "causal", "UPDATE": update, **sides}
     constants["DESCRIPTORS"] = descriptors
     constants = {x: constants[x] for x in constants if x in KERNELS[name].arg_names}
     kernel = triton.compile(
@@ -122,7 +122,7 @@ def forward_cases(everything: bool) -> list[tuple]:
     return [
         (attention_kernel.__name__, c, *w, launch_settings(divmod(c, 10), w[1], DTYPES[w[0]]))
         for c, w in wanted
-        if not (c < 80 and w[0] == "bf16") and not (w[0] == "fp32" and w[2] == "none")
+        if not (c < 80 and w[0] == "bf16")
     ]
 
 
