@@ -21,7 +21,7 @@ After this lesson you can
 r"""
 # 01 · 分块矩阵的等价性
 
-学完本课，你能够
+学完本课，你能够：
 
 - 对分数矩阵的任意一个 tile（块）$S_{ij}$，说出它由 $Q$ 和 $K$ 的哪些行得到，尾块也不例外；
 - 用一行证明：一块一块地算 $S$，结果不变；
@@ -63,7 +63,7 @@ probs = softmax(scores)  # reads S, writes P
 out = probs @ v  # reads P
 ```
 
-**先猜后算**：1024 个 token，64 个特征。$S$ 和 $P$ 比其余的加起来大多少？
+**先猜后算**：1024 个 token，64 个特征。$S$ 和 $P$ 是其余各矩阵加起来的几倍？
 """
 
 # %% [markdown] tags=["en"]
@@ -197,7 +197,7 @@ Small integers, so that nothing is rounded: $N_q = 4$ queries, $N_k = 6$ keys, $
 r"""
 `tiles(n, b)` 返回若干 slice，也就是左闭右开的区间 `[start, stop)`；当 `b` 不能整除 `n` 时，最后一个是不满的尾块。query 方向有 $T_r = \lceil N_q / B_r \rceil$ 个，key 方向有 $T_c = \lceil N_k / B_c \rceil$ 个。
 
-## 一个分数就是 d 个乘积
+## 一个分数是 d 个乘积之和
 
 先用小整数，这样没有任何舍入：$N_q = 4$ 个 query，$N_k = 6$ 个 key，$d = 3$ 个特征。
 """
@@ -295,7 +295,7 @@ r"""
 
 $$\begin{bmatrix} Q_1 \\ \vdots \\ Q_{T_r} \end{bmatrix} \begin{bmatrix} K_1^\top & \cdots & K_{T_c}^\top \end{bmatrix} = \begin{bmatrix} Q_1 K_1^\top & \cdots & Q_1 K_{T_c}^\top \\ \vdots & & \vdots \\ Q_{T_r} K_1^\top & \cdots & Q_{T_r} K_{T_c}^\top \end{bmatrix}$$
 
-**证明**：tile 的每个元素，加的都是它在整个乘积里要加的那 $d$ 个乘积。
+**证明**：tile 里的每个元素，加的都是同样的 $d$ 个乘积，与算整个矩阵时一样。
 
 {output}
 """
@@ -893,7 +893,7 @@ r"""
 - tile 是 $S$ 的子矩阵，尾块也是：遍历四种切法的循环，用整数和 `==` 比较。
 - 一个 tile 只需要 $Q_i$ 和 $K_j$：填 NaN 的单元格。
 - tile 的先后顺序无关紧要：打乱顺序的循环。
-- 顺序相同，结果就逐位相同；`@` 的保证要弱一些：两个最大差值。
+- 顺序相同，结果就逐位相同；`@` 只保证差别不超过舍入：两个最大差值。
 - 切 $d$ 就要相加：练习 3。
 
 </details>

@@ -21,7 +21,7 @@ After this lesson you can
 r"""
 # 07 · 因果掩码与 tile
 
-学完本课，你能够
+学完本课，你能够：
 
 - 只看 tile（块）的边界，就说出因果掩码是遮住它的全部、一部分，还是一点不遮；
 - 跳过被遮住的 tile，说明结果不变，并数出省了多少；
@@ -183,7 +183,7 @@ And a weight of 0 removes a value only when the value is finite:
 r"""
 分数为 0 不等于权重为 0：乘 0 是代数错误。写一个有限的数，要等到真正的分数比它还低才会出错，那时被遮住的 key 会拿走全部权重。$-\infty$ 总是对的，因为 $e^{-\infty} = 0$。用哪种技巧不要紧，要紧的是*权重*为 0。
 
-而且，权重为 0 只能消去有限的值：
+而且，权重为 0 只能消去有限的 value：
 """
 
 # %%
@@ -210,7 +210,7 @@ So leave it out: no load, no product, no update.
 r"""
 ## 被遮住的 tile 什么也不改变
 
-一个 tile 的 key 全部遮住：
+一个 tile 的 key 全被遮住：
 
 - 最大值不变，所以 $\alpha = 1$
 - $\tilde P$ 全是 0
@@ -236,7 +236,7 @@ $0 \cdot \text{NaN}$ 还是 NaN。不去碰一个 key，比把它乘以 0 更安
 
 ## 被遮住的 tile 什么也不改变
 
-设某一行已经见过一些 key，而一个 tile 的 key 对它*全部*遮住。最大值不变，所以 $\alpha = 1$；$\tilde P$ 全是 0；更新之后的状态就是原来的状态。像第 05 课那样用有理数、以 2 为底来算，“相同”就是真的相同：
+设某一行已经见过一些 key，而对它来说，一个 tile 的 key *全部*被遮住。最大值不变，所以 $\alpha = 1$；$\tilde P$ 全是 0；更新之后的状态就是原来的状态。像第 05 课那样用有理数、以 2 为底来算，“相同”就是真的相同：
 """
 
 # %%
@@ -756,7 +756,7 @@ r"""
 ## 对角线对齐哪个角？
 
 - **右下**：最后一个 query 和最后一个 key 是同一个 token，$\delta = N_k - N_q$
-- **左上**：第一个是同一个，$\delta = 0$
+- **左上**：第一个 query 和第一个 key 是同一个 token，$\delta = 0$
 
 **先猜后算**：把 2 × 5 和 5 × 2 各画两种。哪里有 query 什么也看不见？
 """
@@ -774,9 +774,9 @@ With $N_q \ne N_k$ “causal” has two meanings. **Bottom-right** says that the
 r"""
 ## 对角线对齐哪个角？
 
-$N_q \ne N_k$ 时，“因果”有两种意思。**右下**对齐认为最后一个 query 和最后一个 key 是同一个 token：$\delta = N_k - N_q$。**左上**对齐认为第一个是同一个：$\delta = 0$。
+$N_q \ne N_k$ 时，“因果”有两种意思。**右下**对齐认为最后一个 query 和最后一个 key 是同一个 token：$\delta = N_k - N_q$。**左上**对齐认为第一个 query 和第一个 key 是同一个：$\delta = 0$。
 
-**先猜后算**：2 个 query、5 个 key，以及 5 个 query、2 个 key：把两种掩码各画出来，一共四个。其中哪个里有 query 什么也看不见？
+**先猜后算**：2 个 query、5 个 key，以及 5 个 query、2 个 key：每种情形各画两种掩码，一共四个。其中哪一个里，有的 query 什么也看不见？
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -1042,7 +1042,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-让权重现形：分数全相等（`q` 和 `k` 全取零），而值能把各个 key 区分开。取 `v = np.eye(n_k)`，输出的每一行*就是* $P$ 的那一行。
+让权重现形：分数全相等（`q` 和 `k` 全取零），而 value 能把各个 key 区分开。取 `v = np.eye(n_k)`，输出的每一行*就是* $P$ 的那一行。
 
 </details>
 
@@ -1121,7 +1121,7 @@ For **e** and **f**, what is $\delta$ when $N_q = N_k$, and what is it when $N_q
 
 # %% [markdown] tags=["zh"] en="7568050f"
 r"""
-运行本 notebook 的这个版本只看得见 key 0，即左上对齐。所以用这个函数做 decode 时，写 `is_causal=True` 是错的。别的库有的选了另一个角，flash-attn 到 2.1 版还改过一次。名字靠不住，要像刚才这样问清楚。
+运行本 notebook 时用的版本只看得见 key 0，即左上对齐。所以用这个函数做 decode 时，写 `is_causal=True` 是错的。别的库有的选了另一个角，flash-attn 到 2.1 版还改过一次。名字靠不住，要像刚才这样问清楚。
 
 **4 · 判断正误**（3 分钟）。把每个 `...` 换成 `True` 或 `False`。
 
@@ -1229,7 +1229,7 @@ r"""
 - 数的是字节和分数。跳过能省多少*时间*，这里没有说。
 - 总量仍随 $N$ 的平方增长：平方的一半还是平方级。
 - 跳不跳过由程序决定。某个 kernel 到底跳不跳，要看那个 kernel 和它的配置。
-- $-\infty$、很大的负数，或者只靠循环边界，都只是手段。要紧的是权重为 0，而且值根本没有被碰过。
+- $-\infty$、很大的负数，或者只靠循环边界，都只是手段。要紧的是权重为 0，而且根本没有碰过那个 value。
 
 ## 小结
 

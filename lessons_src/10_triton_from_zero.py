@@ -24,7 +24,7 @@ The lesson has two halves of 45 minutes, with a break between them. The last two
 r"""
 # 10 · 从零写 Triton
 
-学完本课，你能够
+学完本课，你能够：
 
 - 说出启动、程序、线程块、warp（线程束）是什么，哪种存储有多大；
 - 把行号和列号变成一整个 tile（块）的地址，并用掩码遮住不属于你的部分；

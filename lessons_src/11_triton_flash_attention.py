@@ -22,7 +22,7 @@ After this lesson you can
 r"""
 # 11 · GPU 上的 FlashAttention kernel
 
-学完本课，你能够
+学完本课，你能够：
 
 - 说出 FlashAttention 的循环怎样变成网格，也就是许多个程序，以及一个程序做什么；
 - 从二十行的第一个 kernel（核函数）一步步走到完整的 kernel，说出新加的每一行是为了什么；

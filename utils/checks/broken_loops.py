@@ -148,7 +148,7 @@ def why_unsuspected(s, v, tile: int) -> str:
     if np.ptp(v) == 0:
         return say(
             en="not exposed: all values are equal, so any weights that add up to 1 look right",
-            zh="没有露馅：所有的值都相等，权重只要加起来是 1，看上去就对",
+            zh="没有露馅：所有的 value 都相等，权重只要加起来是 1，看上去就对",
         )
     if len(s) <= tile:
         return say(

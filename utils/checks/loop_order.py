@@ -355,7 +355,7 @@ def judge() -> Exercise:
             False,
             say(
                 en="d: bytes and time are different figures; in the recorded run 2.5 times the bytes cost 1.6 to 3.3 times the time.",
-                zh="d：字节和时间是两个数字；在记录下来的运行里，2.5 倍的字节用了 1.6 到 3.3 倍的时间。",
+                zh="d：字节和时间是两回事：在记录下来的运行里，2.5 倍的字节用了 1.6 到 3.3 倍的时间。",
             ),
         ),
         "e": (

@@ -159,9 +159,9 @@ def update_tile() -> Exercise:
     falls = say(en="tile maxima fall from 2000 to 0", zh="各 tile 的最大值从 2000 降到 0")
     rises = say(en="tile maxima rise from 0 to 2000", zh="各 tile 的最大值从 0 升到 2000")
     outlier = say(en="one huge score in the second tile", zh="第二个 tile 里有一个巨大的分数")
-    part = say(en="some keys masked, never a whole row", zh="掩码了一些 key，但没有整行掩码")
-    prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被掩码")
-    nothing = say(en="one row masked in every tile", zh="有一行在每个 tile 里都被掩码")
+    part = say(en="some keys masked, never a whole row", zh="遮住了一些 key，但没有遮住整行")
+    prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被遮住")
+    nothing = say(en="one row masked in every tile", zh="有一行在每个 tile 里都被遮住")
     cases = [
         case([[2, 4], [1, 0]], seen=[[1, 0], [3, 2]], says=first, kind="algebra"),
         case([[1, 2]], [[3, 5]], [[4]], seen=[[0]], says=three, kind="algebra"),
@@ -192,7 +192,7 @@ def update_tile() -> Exercise:
         (
             "finite_sentinel",
             "masked scores became a finite number. In a row without any key they get weight. Keep -inf.",
-            "被掩码的分数变成了有限的数。在一个 key 都没有的行里，它们会分到权重。应当保留 -inf。",
+            "被遮住的分数变成了有限的数。在一个 key 都没有的行里，它们会分到权重。应当保留 -inf。",
             tile_update(before=lambda x: np.where(x == -INF, -1e4, x)),
             tile_update(before=lambda x: np.where(x == -INF, -1e9, x)),
             tile_update(before=lambda x: np.where(x == -INF, -1e30, x)),
@@ -576,7 +576,7 @@ def two_pass() -> Exercise:
     falls = say(en="tile maxima fall from 2000", zh="各 tile 的最大值从 2000 往下降")
     rises = say(en="tile maxima rise to 2000", zh="各 tile 的最大值升到 2000")
     low = say(en="all scores near -1000", zh="所有分数都在 -1000 附近")
-    prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被掩码")
+    prefix = say(en="the first tile is fully masked", zh="第一个 tile 全部被遮住")
     b = variant.draw("tile", 3, 4, 5)
     uneven = [2, 0, 3, 1, 4, 4, 1, 5, 0, 2, 3][: 2 * b + 1]
     cases = [
@@ -594,7 +594,7 @@ def two_pass() -> Exercise:
         (
             "masked_nan",
             "after a fully masked tile m is still -inf, and -inf - (-inf) is NaN.",
-            "读完一个全部被掩码的 tile，m 还是 -inf，而 -inf - (-inf) 是 NaN。",
+            "读完一个全部被遮住的 tile，m 还是 -inf，而 -inf - (-inf) 是 NaN。",
             two_loops(lambda m, l, tile: one_row(m, l, tile, guard=False)),
         ),
         (

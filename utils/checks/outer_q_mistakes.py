@@ -242,7 +242,7 @@ def loop_mistakes() -> list[Mistake]:
             walk(read_q="cols"),
             say(
                 en="Q_i is read in the inner loop, once for every key tile. Read it before.",
-                zh="Q_i 在内层循环里读，每个 key tile 都读一遍。应当在它之前读。",
+                zh="Q_i 在内层循环里读，每个 key tile 都读一遍。应当在内层循环之前读。",
             ),
         ),
         Mistake(
@@ -251,7 +251,7 @@ def loop_mistakes() -> list[Mistake]:
             walk(write="cols"),
             say(
                 en="O and L are written in the inner loop, at every visit. Write them after it.",
-                zh="O 和 L 在内层循环里写，每次访问都写。应当在它之后写。",
+                zh="O 和 L 在内层循环里写，每次访问都写。应当在内层循环之后写。",
             ),
         ),
     ]

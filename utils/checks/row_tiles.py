@@ -149,7 +149,7 @@ def weights_by_rows() -> Exercise:
                 lambda q, k, b_r, softmax: np.vstack(parts(q, k, b_r, softmax, tail=False)),
                 say(
                     en="the ragged tail is missing: the number of tiles was rounded down.",
-                    zh="漏掉了尾块：tile 的个数被向下取整了。",
+                    zh="漏掉了尾块：tile 的个数向下取整了。",
                 ),
             ),
             Mistake(

@@ -54,11 +54,11 @@ def cases(definition: Callable) -> list[Case]:
         case([-200, -200, -201], 0, low, dtype="f4"),
         case([[900, 899], [-900, -901]], 1, say(en="rows far apart", zh="两行相差悬殊")),
         case([0, 0, 0, 400], 0, outlier, dtype="f4"),
-        case([-INF, -INF, 2, 1], 0, say(en="the first two are masked", zh="前两个被掩码")),
+        case([-INF, -INF, 2, 1], 0, say(en="the first two are masked", zh="前两个被遮住")),
         case(
-            [-20000, -INF], 0, say(en="a very low score, one masked", zh="分数很低，另一个被掩码")
+            [-20000, -INF], 0, say(en="a very low score, one masked", zh="分数很低，另一个被遮住")
         ),
-        case(masked_rows, 1, say(en="one row fully masked", zh="有一行全部被掩码")),
+        case(masked_rows, 1, say(en="one row fully masked", zh="有一行全部被遮住")),
     ]
 
 
@@ -134,11 +134,11 @@ def float_mistakes(model: Callable) -> list[Mistake]:
     )
     sentinel = say(
         en="masked entries became a finite number. It equals or beats a score that is as low or lower, and in a fully masked row it shares out weight. Keep -inf.",
-        zh="被掩码的元素变成了一个有限的数。遇到同样低或更低的分数，它会与之持平，甚至胜过；在全部被掩码的行里，它还会分到权重。应当保留 -inf。",
+        zh="被遮住的元素变成了一个有限的数。遇到同样低或更低的分数，它会与之持平，甚至胜过；在全部被遮住的行里，它还会分到权重。应当保留 -inf。",
     )
     empty = say(
         en="in the fully masked row -inf - (-inf), and then 0 / 0, give NaN. Put a harmless number in place of m there, and where you divide, of l.",
-        zh="在全部被掩码的行里，-inf - (-inf) 以及随后的 0 / 0 得到 NaN。请在那里把 m 换成一个无害的数；如果有除法，l 也一样。",
+        zh="在全部被遮住的行里，-inf - (-inf) 以及随后的 0 / 0 得到 NaN。请在那里把 m 换成一个无害的数；如果有除法，l 也一样。",
     )
     # A model that fails at a later case stands first: at that case the earlier ones fail too.
     return [
@@ -369,7 +369,7 @@ def logsumexp() -> Exercise:
                 lambda x, axis: np.where(x.max(axis=axis) == -INF, 0.0, logsumexp_with()(x, axis)),
                 say(
                     en="in the fully masked row L is 0, as if one key with the score 0 were visible. An empty sum is 0, and ln 0 is -inf.",
-                    zh="全部被掩码的行里 L 是 0，好像有一个分数为 0 的 key 可见似的。空的和是 0，而 ln 0 是 -inf。",
+                    zh="全部被遮住的行里 L 是 0，好像有一个分数为 0 的 key 可见似的。空的和是 0，而 ln 0 是 -inf。",
                 ),
             ),
             *float_mistakes(logsumexp_with),
@@ -412,7 +412,7 @@ def logsumexp() -> Exercise:
                     lambda x, axis, e=e: with_epsilon(x, axis, e),
                     say(
                         en="a small number is added inside the logarithm. With the maximum subtracted, l is at least 1; and for a fully masked row ln 0 = -inf is just what is wanted.",
-                        zh="对数里加了一个小数。减去最大值后，l 至少是 1；而全部被掩码的行要的正是 ln 0 = -inf。",
+                        zh="对数里加了一个小数。减去最大值后，l 至少是 1；而全部被遮住的行要的正是 ln 0 = -inf。",
                     ),
                 )
                 for e in (*(10.0**-n for n in range(5, 17)), 1e-20, 1e-30)

@@ -64,7 +64,7 @@ def infinity() -> Exercise:
             0.0,
             say(
                 en="a: exp(-inf) is 0. That is how a masked score loses all weight.",
-                zh="a：exp(-inf) 是 0。被掩码遮住的分数就是这样失去全部权重的。",
+                zh="a：exp(-inf) 是 0。被遮住的分数就是这样失去全部权重的。",
             ),
         ),
         "b": (

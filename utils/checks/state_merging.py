@@ -425,7 +425,7 @@ def merge_in_algebra() -> list[Mistake]:
             "algebra",
             say(
                 en="the sums are right, but the m returned is not the one they are relative to.",
-                zh="两个和是对的，但返回的 m 不是它们所相对的那个 m。",
+                zh="两个和是对的，但它们的参照不是返回的这个 m。",
             ),
             lambda a, b: (a.m, *merged()(a, b)[1:]),
             lambda a, b: (b.m, *merged()(a, b)[1:]),

@@ -121,7 +121,7 @@ def key_tiles() -> Exercise:
                 lambda r1, b_c, n_q, n_k: -(-min(n_k, max(0, r1 + n_q - n_k)) // b_c),
                 say(
                     en="the offset is N_k − N_q, not N_q − N_k.",
-                    zh="偏移是 N_k − N_q，而不是 N_q − N_k。",
+                    zh="偏移量是 N_k − N_q，而不是 N_q − N_k。",
                 ),
             ),
             Mistake(

@@ -486,7 +486,7 @@ def row_softmax() -> Exercise:
                 "algebra",
                 say(
                     en="α belongs to the old sum alone; the new terms are relative to m_new already.",
-                    zh="α 只乘旧的和；新加的项已经以 m_new 为基准。",
+                    zh="α 只乘旧的和；新加的项已经相对于 m_new。",
                 ),
             ),
             (
@@ -712,7 +712,7 @@ def scores_tile() -> Exercise:
                 say(
                     en="Q_i times K_j without the transpose: the sum runs over the wrong axis of K."
                     " Write tl.trans(k_tile).",
-                    zh="Q_i 乘的是没有转置的 K_j：沿 K 的错误的轴求和。请写 tl.trans(k_tile)。",
+                    zh="Q_i 乘的是没有转置的 K_j：求和时沿错了 K 的轴。请写 tl.trans(k_tile)。",
                 ),
             ),
             (
