@@ -67,7 +67,7 @@ def output_and_lse(attempt, q_i, k, v, b_c):
         got, wanted = (", ".join(map(str, s)) for s in ([m.shape, l.shape, acc.shape], asked))
         raise ValueError(
             say(
-                en=f"m, l, acc have the shapes {got}; asked for are {wanted}",
+                en=f"m, l, acc have the shapes {got}; they should have {wanted}",
                 zh=f"m、l、acc 的形状是 {got}；要的是 {wanted}",
             )
         )
@@ -78,7 +78,7 @@ def output_and_lse(attempt, q_i, k, v, b_c):
 def inner_loop() -> Exercise:
     """inner_loop(q_i, k, v, b_c): m, l and acc of a query tile after all its key tiles."""
     compared = say(
-        en="; compared are acc / l and m + ln l",
+        en="; acc / l and m + ln l are compared",
         zh="；比较的是 acc / l 和 m + ln l",
     )
 
@@ -185,7 +185,7 @@ def finish() -> Exercise:
                     "algebra",
                     lambda m, l, acc: (acc / l[:, None], (m + np.log(l))[:, None]),
                     say(
-                        en="L has the shape (rows, 1); asked for is (rows,).",
+                        en="L has the shape (rows, 1); it should be (rows,).",
                         zh="L 的形状是 (rows, 1)；要的是 (rows,)。",
                     ),
                 ),
@@ -311,7 +311,7 @@ def scaled() -> Exercise:
                     "algebra",
                     whole(lambda q, k, v, scale: naive_attention(q, k, v, scale=1)),
                     say(
-                        en="the scores inside exp are not scaled. To scale the maximum alone changes nothing: it is a reference, and cancels.",
+                        en="the scores inside exp are not scaled. Scaling the maximum alone changes nothing: it is a reference, and cancels.",
                         zh="exp 里的分数没有乘缩放因子。只给最大值乘是没有用的：它只是参照，会约掉。",
                     ),
                 ),
@@ -320,7 +320,7 @@ def scaled() -> Exercise:
                     "algebra",
                     lambda q_i, k, v, b_c, scale: walk(scale * q_i, k, v, b_c, right),
                     say(
-                        en="this is the state. Asked for are O = acc / l and L = m + ln l.",
+                        en="this is the state. Return O = acc / l and L = m + ln l.",
                         zh="这是状态。要的是 O = acc / l 和 L = m + ln l。",
                     ),
                 ),

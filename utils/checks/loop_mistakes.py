@@ -232,7 +232,7 @@ def loop_mistakes() -> list[Mistake]:
         *of(
             "divided_at_end",
             say(
-                en="acc comes back already divided by ℓ. Asked for is the state, with acc undivided.",
+                en="acc comes back already divided by ℓ. Return the state, with acc undivided.",
                 zh="返回的 acc 已经除过 ℓ。这里要的是状态，acc 不做除法。",
             ),
             divided_at_end,
@@ -296,7 +296,7 @@ def loop_mistakes() -> list[Mistake]:
         *of(
             "axis_kept",
             say(
-                en="m and l have the shape (rows, 1); asked for is (rows,).",
+                en="m and l have the shape (rows, 1); it should be (rows,).",
                 zh="m 和 l 的形状是 (rows, 1)；要的是 (rows,)。",
             ),
             kept_axes,

@@ -146,7 +146,7 @@ def threshold() -> Exercise:
         "upside_down": (
             lambda e, s: 2 * e / (e + 2 * s),
             say(
-                en="this is B_r / B_c; asked for is B_c / B_r.",
+                en="this is B_r / B_c; the task asks for B_c / B_r.",
                 zh="这是 B_r / B_c；要的是 B_c / B_r。",
             ),
         ),

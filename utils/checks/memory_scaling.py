@@ -114,7 +114,7 @@ def layer_bytes() -> Exercise:
                 lambda n_q, n_k, d, heads, batch, itemsize: (
                     2 * n_q * n_k * heads * batch * itemsize
                 ),
-                en="twice too much: asked is S alone, without P.",
+                en="twice too much: the task asks for S alone, without P.",
                 zh="多了一倍：问的只是 S，不包括 P。",
             ),
             wrong(
@@ -122,7 +122,7 @@ def layer_bytes() -> Exercise:
                 lambda n_q, n_k, d, heads, batch, itemsize: (
                     n_q * n_k * heads * batch * itemsize / 2
                 ),
-                en="half is missing: no mask is spoken of, and S written out whole has its hidden entries too.",
+                en="half is missing: no mask was mentioned, and S written out whole has its hidden entries too.",
                 zh="少了一半：这里没有说到掩码，而且完整写出的 S 也包括被遮住的元素。",
             ),
             *(wrong("other_unit", in_units(size), **OTHER_UNIT) for size in UNITS),
@@ -251,7 +251,7 @@ def ruler_named(answer) -> str:
     if name not in RULERS:
         raise ValueError(
             say(
-                en=f"{answer!r} is none of the seven names: {', '.join(RULERS)}",
+                en=f"{answer!r} is not one of the seven names: {', '.join(RULERS)}",
                 zh=f"{answer!r} 不是七个名字之一：{', '.join(RULERS)}",
             )
         )
@@ -265,7 +265,7 @@ def rulers() -> Exercise:
         "a": (
             "four tensors",
             say(
-                en="a: 256 = 4d, so S is held against Q, K, V and O together; against Q alone it is at N = d = 64.",
+                en="a: 256 = 4d, so S is compared with Q, K, V and O together; against Q alone it is at N = d = 64.",
                 zh="a：256 = 4d，所以 S 是与 Q、K、V、O 之和相比；只与 Q 比，应当在 N = d = 64。",
             ),
         ),

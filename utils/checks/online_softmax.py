@@ -735,7 +735,7 @@ def same_in_any_order() -> Exercise:
 
     few = say(
         en="Try at least 20 rows, each in two orders, before the answer is True: one row may agree"
-        " by chance. Does a return stand inside the loop?",
+        " by chance. Is there a return inside the loop?",
         zh="回答 True 之前，至少要试 20 行，每行两种顺序：只试一行，可能碰巧一致。"
         "是不是有 return 写在循环里面？",
     )

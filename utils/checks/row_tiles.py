@@ -235,7 +235,7 @@ def weights_by_rows() -> Exercise:
                     [softmax(q @ k[c : c + b_r].T) for c in range(0, len(k), b_r)]
                 ),
                 say(
-                    en="the keys are cut in place of the queries. A row tile is some rows of Q against all of K.",
+                    en="the keys are cut instead of the queries. A row tile is some rows of Q against all of K.",
                     zh="你切的是 key，而不是 query。行块是 Q 的若干行对整个 K。",
                 ),
             ),
@@ -497,7 +497,7 @@ def largest_b_r() -> Exercise:
                 "algebra",
                 formula(divide=lambda a, b: a / b),
                 say(
-                    en="a tile has a whole number of rows: // in place of /.",
+                    en="a tile has a whole number of rows: // instead of /.",
                     zh="tile 的行数是整数：用 //，不用 /。",
                 ),
             ),

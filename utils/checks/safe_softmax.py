@@ -137,7 +137,7 @@ def float_mistakes(model: Callable) -> list[Mistake]:
         zh="被遮住的元素变成了一个有限的数。遇到同样低或更低的分数，它会与之持平，甚至胜过；在全部被遮住的行里，它还会分到权重。应当保留 -inf。",
     )
     empty = say(
-        en="in the fully masked row -inf - (-inf), and then 0 / 0, give NaN. Put a harmless number in place of m there, and where you divide, of l.",
+        en="in the fully masked row -inf - (-inf), and then 0 / 0, give NaN. Replace m with a harmless number there, and l too where you divide.",
         zh="在全部被遮住的行里，-inf - (-inf) 以及随后的 0 / 0 得到 NaN。请在那里把 m 换成一个无害的数；如果有除法，l 也一样。",
     )
     # A model that fails at a later case stands first: at that case the earlier ones fail too.
@@ -334,7 +334,7 @@ def first_overflow() -> Exercise:
                 "algebra",
                 lambda dtype: float(np.finfo(dtype).max),
                 say(
-                    en="this is the largest number e^x itself. Asked for is the x at which it is reached.",
+                    en="this is the largest number e^x itself. Return the x at which it is reached.",
                     zh="这是最大的数 e^x 本身。要的是到达它时的 x。",
                 ),
             ),

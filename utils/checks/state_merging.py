@@ -405,7 +405,7 @@ def merge_in_algebra() -> list[Mistake]:
             "divided",
             "algebra",
             say(
-                en="acc was divided by l before adding. Two outputs of which each has weights that sum to 1 cannot be added; acc stays unnormalised.",
+                en="acc was divided by l before adding. Two outputs whose weights each sum to 1 cannot be added; acc stays unnormalised.",
                 zh="acc 在相加之前除了 l。两个输出的权重各自和为 1，不能相加；acc 要保持不归一化。",
             ),
             merged(acc=mean_acc),
@@ -667,7 +667,7 @@ def all_in_algebra() -> list[Mistake]:
             "not_finished",
             "",
             say(
-                en="that is a state of three parts. Asked for is the pair (out, lse): states.finish makes it.",
+                en="that is a state of three parts. Return the pair (out, lse): states.finish makes it.",
                 zh="返回的是有三个部分的状态。要的是 (out, lse) 这一对：用 states.finish 得到它。",
             ),
             unfinished,
@@ -904,7 +904,7 @@ def kernels_in_bases() -> list[Mistake]:
             "base_upside_down",
             "algebra",
             say(
-                en="B's L was divided by ln 2. Of one value the base-2 logarithm is 1 / ln 2 times the natural one: natural = base 2 times ln 2.",
+                en="B's L was divided by ln 2. The base-2 logarithm of a value is 1 / ln 2 times the natural one: natural = base 2 times ln 2.",
                 zh="B 的 L 除以了 ln 2。同一个值，以 2 为底的对数是自然对数的 1 / ln 2 倍：自然对数等于它乘 ln 2。",
             ),
             converted(lse_b=lambda x: x / LN2),
@@ -922,7 +922,7 @@ def kernels_in_bases() -> list[Mistake]:
             "result_in_base_2",
             "algebra",
             say(
-                en="the L returned is in base 2. Asked for is the natural logarithm.",
+                en="the L returned is in base 2. Return the natural logarithm.",
                 zh="返回的 L 以 2 为底。要的是自然对数。",
             ),
             converted(end=lambda out, lse: (out, lse / LN2)),

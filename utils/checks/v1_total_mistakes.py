@@ -46,7 +46,7 @@ def byte_mistakes() -> list[Mistake]:
         "start_or_end_forgotten": (
             total(first=0),
             say(
-                en="the first states are written, and the last loop reads all of them: one of both is missing.",
+                en="the first states are written, and the last loop reads all of them: one of the two is missing.",
                 zh="最初的状态要写一遍，最后的循环又要把状态全读一遍：漏了其中一样。",
             ),
         ),

@@ -33,7 +33,7 @@ def alt(card: str) -> str:
     return say(
         en=f"Ratios of times over N as measured on {card}, a row of panels for each head dimension:"
         " left v1 over v2 one after another, right that over v2 in parallel; a line for each number"
-        " of heads. Dashed: the ratio that the bytes foretold.",
+        " of heads. Dashed: the ratio that the bytes predict.",
         zh=f"在 {card} 上测得的用时之比随 N 的变化，每种头维度一行：左边是 v1 与逐个执行的 v2 之比，"
         "右边是逐个执行的 v2 与并行的 v2 之比；每种头数一条线。虚线是按字节预测的比值。",
     )
