@@ -443,7 +443,7 @@ First two lines: `rows = tl.program_id(0) * B_R + tl.arange(0, B_R)`, and the sa
 
 <details><summary>Hint 2</summary>
 
-One mask for both: rows below `n` and columns below `d`, combined by `&`. Load from `x` with `stride`, store to `out` with the stride `d`.
+One mask for both: rows below `n` and columns below `d`, combined by `&` (not by `and`, which the interpreter takes for something else). Load from `x` with `stride`, store to `out` with the stride `d`.
 
 </details>
 
@@ -454,7 +454,7 @@ One mask for both: rows below `n` and columns below `d`, combined by `&`. Load f
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="f910e53e"
+# %% [markdown] tags=["zh"] en="98898b39"
 r"""
 **1 · 带掩码的复制**（8 分钟）。`copy_kernel` 复制 `n` 行，每行 `d` 个元素；在 `x` 里行距是 `stride` 个元素，在 `out` 里各行首尾相接。网格里的程序 (i, j) 复制编号相同的那个 tile，它有 `B_R` 行、`B_C` 列；`tl.program_id(0)` 是 i，`tl.program_id(1)` 是 j。行号乘以步长可能超过 $2^{31}$，32 位整数装不下：相乘之前，先用 `.to(tl.int64)` 把行号变成 64 位。
 
@@ -466,7 +466,7 @@ r"""
 
 <details><summary>提示 2</summary>
 
-读和写用同一个掩码：行号小于 `n`，并且列号小于 `d`，用 `&` 连起来。从 `x` 读时用 `stride`，往 `out` 存时步长是 `d`。
+读和写用同一个掩码：行号小于 `n`，并且列号小于 `d`，用 `&` 连起来（不要用 `and`，解释器会理解成别的意思）。从 `x` 读时用 `stride`，往 `out` 存时步长是 `d`。
 
 </details>
 
@@ -718,7 +718,7 @@ print(out.item())
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Online softmax over column tiles** (12 minutes). `row_softmax` reads scores `s`, `n_q` rows of `n_k`, and writes the softmax of each row to `out`. One program takes `B_R` rows and goes over the columns twice, `B_C` at a time: first to find $m$ and $\ell$, then to write $e^{s - m} / \ell$. The rows of `s` lie `s_row` elements apart, those of `out` `out_row`. All scores are finite. Use `tl.maximum` (of two), `tl.max(tile, 1)`, `tl.sum(tile, 1)`, `tl.exp`, and `tl.full([B_R], value, tl.float32)` to begin.
+**3 · Online softmax over column tiles** (12 minutes). `row_softmax` reads scores `s`, `n_q` rows of `n_k`, and writes the softmax of each row to `out`. One program takes `B_R` rows and goes over the columns twice, `B_C` at a time: first to find $m$ and $\ell$, then to write $e^{s - m} / \ell$. The rows of `s` lie `s_row` elements apart, those of `out` `out_row`. All scores are finite. Use `tl.maximum` (of two), `tl.max(tile, 1)`, `tl.sum(tile, 1)`, `tl.exp`, and `tl.full([B_R], value, tl.float32)` to begin: what a loop carries has its final shape and type from the start, else the compiler refuses it (the interpreter does not).
 
 <details><summary>Hint 1</summary>
 
@@ -739,9 +739,9 @@ The second loop loads the same tile again (`other=0.0` will do, as it is not sto
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="d6e5f690"
+# %% [markdown] tags=["zh"] en="3cf8abf0"
 r"""
-**3 · 沿列方向的在线 softmax**（12 分钟）。`row_softmax` 读入分数 `s`，共 `n_q` 行、`n_k` 列，把每一行的 softmax 写进 `out`。一个程序负责 `B_R` 行，沿列方向走两遍，每次 `B_C` 列：第一遍求出 $m$ 和 $\ell$，第二遍写出 $e^{s - m} / \ell$。`s` 的行距是 `s_row` 个元素，`out` 的行距是 `out_row`。所有分数都是有限数。可以用 `tl.maximum`（两个数取大）、`tl.max(tile, 1)`、`tl.sum(tile, 1)`、`tl.exp`，初值用 `tl.full([B_R], value, tl.float32)`。
+**3 · 沿列方向的在线 softmax**（12 分钟）。`row_softmax` 读入分数 `s`，共 `n_q` 行、`n_k` 列，把每一行的 softmax 写进 `out`。一个程序负责 `B_R` 行，沿列方向走两遍，每次 `B_C` 列：第一遍求出 $m$ 和 $\ell$，第二遍写出 $e^{s - m} / \ell$。`s` 的行距是 `s_row` 个元素，`out` 的行距是 `out_row`。所有分数都是有限数。可以用 `tl.maximum`（两个数取大）、`tl.max(tile, 1)`、`tl.sum(tile, 1)`、`tl.exp`，初值用 `tl.full([B_R], value, tl.float32)`：循环里一轮轮传下去的变量，从一开始就要有最终的形状和类型，否则编译器会拒绝（解释器不会）。
 
 <details><summary>提示 1</summary>
 

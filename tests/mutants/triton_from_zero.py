@@ -3,6 +3,8 @@
 import triton
 import triton.language as tl
 
+from utils.device import interpreter_is_on
+
 
 @triton.jit
 def copy_tile(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
@@ -61,10 +63,17 @@ def copy_load_unmasked(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexp
 def copy_half_masked(
     x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr, SLIP: tl.constexpr
 ):
-    """The load minds only its rows, or only its columns; or "&" became "|"; or "<" became "<="."""
+    """Masks that cover half, numbers of tiles that are used wrongly, an address far from all."""
     rows = (tl.program_id(0) * B_R + tl.arange(0, B_R)).to(tl.int64)
     cols = tl.program_id(1) * B_C + tl.arange(0, B_C)
+    if SLIP == "one_number":
+        cols = tl.program_id(0) * B_C + tl.arange(0, B_C)
+    if SLIP == "not_times_side":
+        rows = (tl.program_id(0) + tl.arange(0, B_R)).to(tl.int64)
+        cols = tl.program_id(1) + tl.arange(0, B_C)
     mask = (rows[:, None] < n) & (cols[None, :] < d)
+    if SLIP == "and":
+        mask = (rows[:, None] < n) and (cols[None, :] < d)
     if SLIP == "or":
         mask = (rows[:, None] < n) | (cols[None, :] < d)
     if SLIP == "at_most":
@@ -74,6 +83,8 @@ def copy_half_masked(
         of_load = (rows[:, None] < n) & (cols[None, :] >= 0)
     if SLIP == "cols":
         of_load = (rows[:, None] >= 0) & (cols[None, :] < d)
+    if SLIP == "far":
+        rows += 2**40
     tile = tl.load(x + rows[:, None] * stride + cols[None, :], mask=of_load)
     tl.store(out + rows[:, None] * d + cols[None, :], tile, mask=mask)
 
@@ -97,15 +108,6 @@ def copy_everything(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
             mask = (rows[:, None] < n) & (cols[None, :] < d)
             tile = tl.load(x + rows[:, None] * stride + cols[None, :], mask=mask)
             tl.store(out + rows[:, None] * d + cols[None, :], tile, mask=mask)
-
-
-@triton.jit
-def copy_far_away(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr):
-    """An address in nobody's memory: the interpreter alone would end the process."""
-    rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
-    cols = tl.program_id(1) * B_C + tl.arange(0, B_C)
-    tile = tl.load(x + (rows.to(tl.int64)[:, None] + 2**40) * stride + cols[None, :])
-    tl.store(out + rows[:, None] * d + cols[None, :], tile)
 
 
 @triton.jit
@@ -186,7 +188,12 @@ def max_half_right(
 ):
     rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
     cols = tl.arange(0, D_PAD)
+    if SLIP == "not_times_side":
+        rows = tl.program_id(0) + tl.arange(0, B_R)
     where = x + rows[:, None] * stride + cols[None, :]
+    if SLIP == "not_times_side":
+        mask = (rows[:, None] < n) & (cols[None, :] < D)
+        tile = tl.load(where, mask=mask, other=-float("inf"))
     if SLIP == "finite":
         tile = tl.load(where, mask=(rows[:, None] < n) & (cols[None, :] < D), other=-1e30)
     if SLIP == "rows":
@@ -264,11 +271,14 @@ def softmax_two_loops(
         rows, cols = tl.program_id(0) * 4 + tl.arange(0, 4), tl.arange(0, 4)
     if SLIP == "no_rows":
         n_q = 1000
+    end = n_k
+    if SLIP == "floor":
+        end = n_k // B_C * B_C
     here = s + rows[:, None] * s_row
     there = out + rows[:, None] * out_row
     m = tl.full(rows.shape, -1e38 if SLIP != "m0" else 0.0, tl.float32)
     l = tl.full(rows.shape, 0.0, tl.float32)
-    for c0 in range(0, n_k, B_C):
+    for c0 in range(0, end, B_C):
         mask = (rows[:, None] < n_q) & (c0 + cols[None, :] < n_k)
         of_load = mask
         if SLIP == "reads_rows":
@@ -291,7 +301,7 @@ def softmax_two_loops(
             l = new
         else:
             l = l * tl.exp(old - m) + new
-    for c0 in range(0, n_k, B_C):
+    for c0 in range(0, end, B_C):
         mask = (rows[:, None] < n_q) & (c0 + cols[None, :] < n_k)
         if SLIP == "store":
             mask = (rows[:, None] < n_q) & (cols[None, :] < B_C)
@@ -325,7 +335,7 @@ def scores_dot(
     SLIP: tl.constexpr = "",
 ):  # fmt: skip
     i = tl.program_id(1 if SLIP == "swapped" else 0)
-    j = tl.program_id(0 if SLIP == "swapped" else 1)
+    j = tl.program_id(0 if SLIP in ("swapped", "one_number") else 1)
     rows = i * B_R + tl.arange(0, B_R)
     cols = j * B_C + tl.arange(0, B_C)
     f = tl.arange(0, D_PAD)
@@ -421,7 +431,8 @@ def products_fused(
     q_mask = (rows[:, None] < n_q) & f_mask[None, :]
     q_tile = tl.load(q + rows[:, None] * q_row + f[None, :], mask=q_mask, other=0.0)
     acc = tl.zeros(q_tile.shape, tl.float16 if SLIP == "half" else tl.float32)
-    for c0 in range(0, n_k, B_C):
+    end = n_k // B_C * B_C if SLIP == "floor" else n_k
+    for c0 in range(0, end, B_C):
         cols = c0 + tl.arange(0, B_C)
         mask = (cols[:, None] < n_k) & f_mask[None, :]
         if SLIP == "keys":
@@ -476,6 +487,11 @@ class With:
         return lambda *args, **sizes: self.kernel[grid](*args, **sizes, SLIP=self.slip)
 
 
+def where_watched(kernel, *slips: str) -> list:
+    """Return a kernel's slips where its addresses are watched: on a GPU they would go unseen."""
+    return [With(kernel, slip) for slip in slips if interpreter_is_on()]
+
+
 TRUTH = {"a": False, "b": True, "c": False, "d": False, "e": True}
 
 RIGHT = {
@@ -497,18 +513,20 @@ WRONG = {
         "no_row_mask": [
             copy_no_row_mask,
             *(With(copy_half_masked, slip) for slip in ("or", "at_most")),
+            *where_watched(copy_half_masked, "and"),  # what the compiler understands as "&"
         ],
         "no_column_mask": [copy_no_column_mask],
         "no_mask": [copy_no_mask],
         "stride_forgotten": [copy_stride_d],
+        "one_number": [With(copy_half_masked, "one_number")],
+        "not_times_side": [With(copy_half_masked, "not_times_side")],
         "stride_for_out": [copy_stride_twice],
         "int32": [copy_int32],
         "": [
             copy_load_unmasked,
             copy_sizes_fixed,
             copy_everything,
-            copy_far_away,
-            *(With(copy_half_masked, slip) for slip in ("rows", "cols")),
+            *where_watched(copy_half_masked, "rows", "cols", "far"),
         ],
     },
     "row_max": {
@@ -519,7 +537,8 @@ WRONG = {
         "stride_forgotten": [max_stride_d],
         "no_column_mask": [max_no_column_mask],
         "no_row_mask": [max_no_row_mask],
-        "": [With(max_half_right, slip) for slip in ("finite", "rows", "cols")],
+        "not_times_side": [With(max_half_right, "not_times_side")],
+        "": [With(max_half_right, "finite"), *where_watched(max_half_right, "rows", "cols")],
     },
     "row_softmax": {
         "not_divided": [With(softmax_two_loops, "undivided")],
@@ -532,9 +551,13 @@ WRONG = {
         "m_starts_at_0": [With(softmax_two_loops, "m0")],
         "tile_maximum": [With(softmax_two_loops, "tile")],
         "no_row_mask": [With(softmax_two_loops, "no_rows")],
+        "tail_lost": [With(softmax_two_loops, "floor")],
         "stride_forgotten": [With(softmax_two_loops, "stride")],
         "stride_for_out": [With(softmax_two_loops, s) for s in ("out_stride", "stride_for_out")],
-        "": [With(softmax_two_loops, s) for s in ("sizes", "reads_rows")],
+        "": [
+            With(softmax_two_loops, "sizes"),
+            *where_watched(softmax_two_loops, "reads_rows"),
+        ],
     },
     "tile_side": {
         "below_16": [triton.next_power_of_2],
@@ -553,7 +576,8 @@ WRONG = {
         "half": [With(scores_dot, "half")],
         "input_strides_forgotten": [With(scores_dot, "tight")],
         "one_stride": [With(scores_dot, "one_stride")],
-        "": [scores_no_other, With(scores_dot, "reads_queries"), With(scores_dot, "reads_keys")],
+        "one_number": [With(scores_dot, "one_number")],
+        "": [scores_no_other, *where_watched(scores_dot, "reads_queries", "reads_keys")],
     },
     "two_products": {
         "only_the_last_tile": [With(products_fused, "last")],
@@ -563,11 +587,12 @@ WRONG = {
         "no_row_mask": [With(products_fused, "rows")],
         "no_key_mask": [With(products_fused, "keys")],
         "half": [With(products_fused, "half")],
+        "tail_lost": [With(products_fused, "floor")],
         "k_not_moved": [With(products_fused, "k")],
         "swapped": [With(products_fused, "swapped")],
         "one_stride": [With(products_fused, "one_stride")],
         "no_feature_mask": [With(products_fused, "features")],
-        "": [With(products_fused, "sizes"), With(products_fused, "reads_keys")],
+        "": [With(products_fused, "sizes"), *where_watched(products_fused, "reads_keys")],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
 }

@@ -24,6 +24,10 @@ def copy(x, out, n, d, stride, B_R: tl.constexpr, B_C: tl.constexpr, SLIP: tl.co
     if SLIP == "swapped":
         rows = tl.program_id(1) * B_R + tl.arange(0, B_R)
         cols = tl.program_id(0) * B_C + tl.arange(0, B_C)
+    if SLIP == "one_number":
+        cols = tl.program_id(0) * B_C + tl.arange(0, B_C)
+    if SLIP == "not_times_side":
+        rows, cols = tl.program_id(0) + tl.arange(0, B_R), tl.program_id(1) + tl.arange(0, B_C)
     mask = (rows < n)[:, None] & (cols < d)[None, :]
     if SLIP == "no_row_mask":
         mask = (rows >= 0)[:, None] & (cols < d)[None, :]
@@ -47,6 +51,8 @@ def row_max(
     x, out, n, stride, D: tl.constexpr, D_PAD: tl.constexpr, B_R: tl.constexpr, SLIP: tl.constexpr
 ):
     rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
+    if SLIP == "not_times_side":
+        rows = tl.program_id(0) + tl.arange(0, B_R)
     if SLIP == "arange":
         cols = tl.arange(0, D)
     else:
@@ -79,6 +85,9 @@ def row_softmax(
 ):
     rows = tl.program_id(0) * B_R + tl.arange(0, B_R)
     inside = (rows < n_q)[:, None]
+    end = n_k
+    if SLIP == "tail_lost":
+        end = n_k // B_C * B_C
     if SLIP == "no_row_mask":
         inside = (rows >= 0)[:, None]
     if SLIP == "stride_forgotten":
@@ -88,7 +97,7 @@ def row_softmax(
     outside = 0.0 if SLIP == "tail_weighs" else -float("inf")
     m = tl.full([B_R], 0.0 if SLIP == "m_starts_at_0" else -float("inf"), tl.float32)
     l = tl.zeros([B_R], tl.float32)
-    for c0 in range(0, n_k, B_C):
+    for c0 in range(0, end, B_C):
         cols = c0 + tl.arange(0, B_C)
         mask = inside & (cols < n_k)[None, :]
         tile = tl.load(s + rows[:, None] * s_row + cols[None, :], mask=mask, other=outside)
@@ -108,7 +117,7 @@ def row_softmax(
         else:
             l = l * alpha + p
         m = m_new
-    for c0 in range(0, n_k, B_C):
+    for c0 in range(0, end, B_C):
         cols = c0 + tl.arange(0, B_C)
         mask = inside & (cols < n_k)[None, :]
         if SLIP == "no_column_mask":
@@ -128,6 +137,8 @@ def scores_tile(
     i, j = tl.program_id(0), tl.program_id(1)
     if SLIP == "swapped":
         i, j = tl.program_id(1), tl.program_id(0)
+    if SLIP == "one_number":
+        j = i
     rows, cols = i * B_R + tl.arange(0, B_R), j * B_C + tl.arange(0, B_C)
     f = tl.arange(0, D_PAD)
     inside = f < D
@@ -179,8 +190,11 @@ def two_products(
         inside = (f >= 0)[None, :]
     mask = (rows < n_q)[:, None] & inside
     q_tile = tl.load(q + rows[:, None] * q_row + f[None, :], mask=mask, other=0.0)
+    end = n_k
+    if SLIP == "tail_lost":
+        end = n_k // B_C * B_C
     acc = tl.zeros([B_R, D_PAD], tl.float32)
-    for c0 in range(0, n_k, B_C):
+    for c0 in range(0, end, B_C):
         cols = c0 + tl.arange(0, B_C)
         k_mask = (cols < n_k)[:, None] & inside
         if SLIP == "no_key_mask":

@@ -58,9 +58,9 @@ def integers(*shape: int, seed: int = 0, low: int = -4) -> np.ndarray:
 def outside_words(what: str, fix: str, zh_what: str, zh_fix: str) -> str:
     return say(
         en=f"the store reaches {what}. On a GPU this overwrites what lies there, in silence. Its"
-        f" mask needs {fix}; conditions are joined by `&`, not `|`.",
+        f" mask needs {fix}; conditions are joined by `&`, not by `|` or `and`.",
         zh=f"存到了{zh_what}。在 GPU 上这会悄悄改掉别人的数据。"
-        f"它的掩码里要有 {zh_fix}；几个条件用 `&` 连接，不用 `|`。",
+        f"它的掩码里要有 {zh_fix}；几个条件用 `&` 连接，不用 `|`，也不用 `and`。",
     )
 
 
@@ -139,6 +139,23 @@ def copy() -> Exercise:
         use=use,
         mistakes=slips(
             "copy",
+            (
+                "one_number",
+                "algebra",
+                say(
+                    en="both numbers came from program_id(0): the tiles of columns are numbered by program_id(1).",
+                    zh="两个编号都用了 program_id(0)：列方向 tile 的编号是 program_id(1)。",
+                ),
+            ),
+            (
+                "not_times_side",
+                "algebra",
+                say(
+                    en="program i begins at row i · B_R, not at row i: multiply its number by the tile's"
+                    " side.",
+                    zh="程序 i 从第 i · B_R 行开始，不是第 i 行：编号要乘以 tile 的边长。",
+                ),
+            ),
             (
                 "swapped",
                 "algebra",
@@ -296,6 +313,15 @@ def row_max() -> Exercise:
         use=use,
         mistakes=slips(
             "row_max",
+            (
+                "not_times_side",
+                "algebra",
+                say(
+                    en="program i begins at row i · B_R, not at row i: multiply its number by the tile's"
+                    " side.",
+                    zh="程序 i 从第 i · B_R 行开始，不是第 i 行：编号要乘以 tile 的边长。",
+                ),
+            ),
             (
                 "arange",
                 "",
@@ -487,6 +513,14 @@ def row_softmax() -> Exercise:
                 say(
                     en="α belongs to the old sum alone; the new terms are relative to m_new already.",
                     zh="α 只乘旧的和；新加的项已经相对于 m_new。",
+                ),
+            ),
+            (
+                "tail_lost",
+                "algebra",
+                say(
+                    en="the loop ends before the last, ragged tile of columns: let it run to n_k, in steps of B_C.",
+                    zh="循环在最后那个不满的 列方向 tile 之前就结束了：要以 B_C 为步长走到 n_k。",
                 ),
             ),
             (
@@ -707,6 +741,14 @@ def scores_tile() -> Exercise:
         mistakes=slips(
             "scores_tile",
             (
+                "one_number",
+                "algebra",
+                say(
+                    en="both numbers came from program_id(0): the key tiles are numbered by program_id(1).",
+                    zh="两个编号都用了 program_id(0)： key tile 的编号是 program_id(1)。",
+                ),
+            ),
+            (
                 "not_transposed",
                 "algebra",
                 say(
@@ -897,6 +939,14 @@ def two_products() -> Exercise:
         use=use,
         mistakes=slips(
             "two_products",
+            (
+                "tail_lost",
+                "algebra",
+                say(
+                    en="the loop ends before the last, ragged tile of keys: let it run to n_k, in steps of B_C.",
+                    zh="循环在最后那个不满的 key tile 之前就结束了：要以 B_C 为步长走到 n_k。",
+                ),
+            ),
             (
                 "only_the_last_tile",
                 "algebra",
