@@ -335,7 +335,7 @@ def scores_dot(
     SLIP: tl.constexpr = "",
 ):  # fmt: skip
     i = tl.program_id(1 if SLIP == "swapped" else 0)
-    j = tl.program_id(0 if SLIP in ("swapped", "one_number") else 1)
+    j = tl.program_id(0 if SLIP == "swapped" or SLIP == "one_number" else 1)
     rows = i * B_R + tl.arange(0, B_R)
     cols = j * B_C + tl.arange(0, B_C)
     f = tl.arange(0, D_PAD)
