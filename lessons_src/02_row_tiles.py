@@ -5,7 +5,7 @@ r"""
 After this lesson you can
 
 - cut $Q$ into row tiles, put the results together, and name two mistakes that no shape check catches;
-- count what a loop moves and what it holds on chip, with the instrument of all later lessons;
+- count what a loop moves and what it holds on chip, with the instrument that all later lessons use;
 - predict at which $N_k$ a row tile no longer fits, and say why smaller tiles of $K$ do not help.
 
 **Recall.** (1) Which rows of $Q$ and $K$ does tile $S_{ij}$ need? (2) Why can that tile not take its own softmax?
@@ -17,7 +17,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="331ce0ea"
+# %% [markdown] tags=["zh"] en="d3bbe6c1"
 r"""
 # 02 · 按行分块与片上存储的边界
 

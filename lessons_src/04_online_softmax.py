@@ -126,10 +126,10 @@ Forward it gives 4: every score was the largest when it came, so each added $e^0
 
 ## When m moves, all old terms shrink at once
 
-Say the sum so far is relative to $m$, and the new maximum is $m_\mathrm{new}$. Every old term has to change its reference, and for every one of them that is the same factor:
+Suppose the sum so far is relative to $m$, and the new maximum is $m_\mathrm{new}$. Every old term has to change its reference, and for every one of them that is the same factor:
 """
 
-# %% [markdown] tags=["zh"] en="7d3b1249"
+# %% [markdown] tags=["zh"] en="7bb806e4"
 r"""
 正着读得到 4：每个分数到来时都是最大的，所以每个都加了 $e^0 = 1$。倒着读却对了：5 最先到，之后 $m$ 再也没有动。正着读的 4 项是 $e^{1-1}$、$e^{2-2}$、$e^{3-3}$、$e^{5-5}$：各自相对于不同的最大值，而参照不同的数不能相加。
 

@@ -1059,7 +1059,7 @@ r"""
 - **b**: For a query tile with 64 rows, a softmax needs two scalars of state in all.
 - **c**: Merging in another order may change the last bits of the output.
 - **d**: A state whose $m$ is not the maximum of its scores is wrong.
-- **e**: Over a network, $(O, L)$ is enough to merge a finished block later, and one number a row less than $(m, \ell, \tilde O)$.
+- **e**: Over a network, $(O, L)$ is enough to merge a finished block later, and one number per row fewer than $(m, \ell, \tilde O)$.
 - **f**: $(m, \ell) = (0, 0)$ is a wrong empty state even with exact arithmetic.
 
 <details><summary>Hint 1</summary>
@@ -1081,7 +1081,7 @@ For **c**, compare the cell with `==` and the one with the largest differences: 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="b999cca6"
+# %% [markdown] tags=["zh"] en="0adccc38"
 r"""
 **4 · 判断正误**（5 分钟）。把每个 `...` 换成 `True` 或 `False`。
 

@@ -168,14 +168,14 @@ $m$ 一升，`acc` 就变小：这就是重标定。
 
 # %% [markdown] tags=["en"]
 r"""
-The averaged loop passes. A test is worth as much as its input: this one cannot tell. You will choose inputs yourself at the end of the lesson.
+The averaged loop passes. A test is only as good as its input: this one cannot tell. You will choose inputs yourself at the end of the lesson.
 
 ## The repair is lesson 05
 
 Do not normalise a tile. Keep its state $(m, \ell, \tilde O)$, merge the states, divide once at the end.
 """
 
-# %% [markdown] tags=["zh"] en="28bfa793"
+# %% [markdown] tags=["zh"] en="26ffc141"
 r"""
 取平均的循环居然通过了。测试管不管用，全看输入：这组输入分辨不出对错。本课结尾要由你自己来挑输入。
 
@@ -758,14 +758,14 @@ print(f"idealised naive {ideal.traffic:,} bytes: {ideal.traffic / ours.traffic:.
 r"""
 ## The knob: rows of the query tile
 
-Flash saves $4N^2$ and pays $2N^2d/B_r$ (here 2 bytes a number):
+Flash saves $4N^2$ and pays $2N^2d/B_r$ (here 2 bytes per number):
 
 {output}
 
 $B_r$ is the FLOPs per byte of $K$ and $V$.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="c2a366de"
+# %% [markdown] tags=["zh", "slide"] en="b8f621d7"
 r"""
 ## 旋钮：query tile 的行数
 
@@ -1345,7 +1345,7 @@ r"""
 2. For each query tile: score tile, update of $m, \ell, \tilde O$, drop; at the end one division, and $L = m + \ln \ell$.
 3. It equals naive attention for any tile sizes, because of lessons 01 and 05 and nothing else.
 4. Three, two or one pass over $K$: all exact, none stores $S$; online softmax saves passes.
-5. It saves four passes over $N^2$ numbers and pays with $2N^2d/B_r$; at 2 bytes a number, $B_r$ is the FLOPs per byte of $K$ and $V$.
+5. It saves four passes over $N^2$ numbers and pays with $2N^2d/B_r$; at 2 bytes per number, $B_r$ is the FLOPs per byte of $K$ and $V$.
 
 <details><summary>Claims of this lesson and where they were shown</summary>
 
@@ -1362,7 +1362,7 @@ r"""
 **References.** T. Dao, D. Fu, S. Ermon, A. Rudra, C. Ré, *FlashAttention* (2022), section 3. T. Dao, *FlashAttention-2* (2023), Algorithm 1: this loop. M. Milakov, N. Gimelshein, *Online normalizer calculation for softmax* (2018).
 """
 
-# %% [markdown] tags=["zh"] en="0d441ddf"
+# %% [markdown] tags=["zh"] en="c69e70fd"
 r"""
 ## 结论到此为止
 

@@ -920,7 +920,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: queries downwards, keys to the right. Filled cells are visible pairs. A crossed tile is skipped; a tile with a thick border is a boundary tile, with filled and empty cells; the other tiles are full. Beside the map: the count of each kind, the scores that are computed and those that are visible, and the bytes of K and V that skipping saves, for d = 64 and 2 bytes a number.*
+*Picture: queries downwards, keys to the right. Filled cells are visible pairs. A crossed tile is skipped; a tile with a thick border is a boundary tile, with filled and empty cells; the other tiles are full. Beside the map: the count of each kind, the scores that are computed and those that are visible, and the bytes of K and V that skipping saves, for d = 64 and 2 bytes per number.*
 
 <details><summary>Which setting skips most, and which nothing?</summary>
 
@@ -951,7 +951,7 @@ On `"skip"`: `continue`. Then `s = q_i @ k[cols].T`, and `s = np.where(visible(r
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="c330ba0e"
+# %% [markdown] tags=["zh"] en="46065eb1"
 r"""
 *图：query 从上往下，key 从左往右。填色的格子是可见的对。画叉的 tile 被跳过；粗边的 tile 是边界块，里面有填色的格子，也有空白的格子；其余的 tile 全可见。旁边是：每一种各有多少个，算了多少分数、其中多少可见，以及跳过省下了 K 和 V 的多少字节（d = 64，每个数 2 字节）。*
 

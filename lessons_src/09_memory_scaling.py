@@ -281,7 +281,7 @@ for width in (64, 128):
 r"""
 ## Exercise: a real model
 
-**1 · The scores of a layer** (6 minutes). A head is not alone: each of `heads` heads of each of `batch` sequences has its own $S$. Write `layer_bytes(n_q, n_k, d, heads, batch, itemsize)`: the bytes of all these score matrices of one layer, written out whole, at `itemsize` bytes an element. Return a number of bytes. Nothing later depends on any exercise.
+**1 · The scores of a layer** (6 minutes). A head is not alone: each of `heads` heads of each of `batch` sequences has its own $S$. Write `layer_bytes(n_q, n_k, d, heads, batch, itemsize)`: the bytes of all these score matrices of one layer, written out whole, at `itemsize` bytes per element. Return a number of bytes. Nothing later depends on any exercise.
 
 <details><summary>Hint 1</summary>
 
@@ -302,7 +302,7 @@ $N_q \cdot N_k$ elements for one head. How many heads are there in the whole bat
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="75e04ff6"
+# %% [markdown] tags=["zh"] en="0fd781e5"
 r"""
 ## 练习：一个真实的模型
 
@@ -358,10 +358,10 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-A model with 32 heads, one sequence, two bytes an element. **Predict before you go on:** 8,192 tokens, and then 131,072 tokens, both for one layer only.
+A model with 32 heads, one sequence, two bytes per element. **Predict before you go on:** 8,192 tokens, and then 131,072 tokens, both for one layer only.
 """
 
-# %% [markdown] tags=["zh"] en="931b17be"
+# %% [markdown] tags=["zh"] en="371a227d"
 r"""
 一个有 32 个头的模型，一个序列，每个元素两字节。**先猜后算**：8,192 个 token 要多少？131,072 个 token 呢？都只算一层。
 """
@@ -610,7 +610,7 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-Slope 2 for both naive versions. The tiled one lies below 1: $O$ grows with $N$, but at these sizes the tiles, which do not grow, are still a large part. Take $O$ away, which any attention must return, and hardly anything is left that grows: $L$, one number a row.
+Slope 2 for both naive versions. The tiled one lies below 1: $O$ grows with $N$, but at these sizes the tiles, which do not grow, are still a large part. Take $O$ away, which any attention must return, and hardly anything is left that grows: $L$, one number per row.
 
 So say which ruler “linear” uses:
 
@@ -625,7 +625,7 @@ So say which ruler “linear” uses:
 A name says nothing about this. The course's reference for all checks is called `naive_attention`. **Predict before you go on:** what is its slope?
 """
 
-# %% [markdown] tags=["zh"] en="adf73a76"
+# %% [markdown] tags=["zh"] en="17cf636c"
 r"""
 两种朴素写法的斜率都是 2。分块的在 1 以下：$O$ 随 $N$ 增长，但在这些尺寸上，不增长的 tile 还占很大一部分。$O$ 是任何注意力都要返回的，把它去掉，就几乎没有什么还在增长了：只剩 $L$，每行一个数。
 
@@ -654,10 +654,10 @@ It takes one row of scores at a time, so $S$ never exists whole. Its arithmetic 
 
 ## The same on a GPU
 
-One sequence, 16 heads, $d = 64$, two bytes an element. Naive attention is matrix product, softmax, matrix product, each with its result written out (`naive` in `utils/benchmark.py`); beside it the kernel of lesson 11. Before each call the peak is reset, and what was in use is subtracted. With a GPU the sizes double until naive attention runs out of memory; that is meant to happen and is caught. Without one the cell shows what was recorded on an H200.
+One sequence, 16 heads, $d = 64$, two bytes per element. Naive attention is matrix product, softmax, matrix product, each with its result written out (`naive` in `utils/benchmark.py`); beside it the kernel of lesson 11. Before each call the peak is reset, and what was in use is subtracted. With a GPU the sizes double until naive attention runs out of memory; that is meant to happen and is caught. Without one the cell shows what was recorded on an H200.
 """
 
-# %% [markdown] tags=["zh"] en="175dfcdf"
+# %% [markdown] tags=["zh"] en="9fed58ea"
 r"""
 它每次只算一行分数，所以 $S$ 从不完整存在。计算量还是 $4N^2d$。
 
@@ -693,10 +693,10 @@ for n in sorted({row["n"] for row in memory}):
 
 # %% [markdown] tags=["en"]
 r"""
-The unit is bytes. Beyond $O$ the kernel takes 4 bytes a row, and that is $L$ in float32, nothing else. In the recorded run naive attention holds 10 bytes for each score, five times what $S$ needs: the scores in two bytes, and for the softmax a float32 copy and a float32 result. Another dtype, framework or program has another constant. The powers:
+The unit is bytes. Beyond $O$ the kernel takes 4 bytes per row, and that is $L$ in float32, nothing else. In the recorded run naive attention holds 10 bytes for each score, five times what $S$ needs: the scores in two bytes, and for the softmax a float32 copy and a float32 result. Another dtype, framework or program has another constant. The powers:
 """
 
-# %% [markdown] tags=["zh"] en="05577a30"
+# %% [markdown] tags=["zh"] en="89a9f555"
 r"""
 单位是字节。在 $O$ 之外，kernel 每行占 4 字节，那就是 float32 的 $L$，再没有别的。在记录下来的那次测量里，朴素注意力为每个分数占 10 字节，是 $S$ 所需的五倍：分数本身两字节，softmax 还要一份 float32 的副本和一份 float32 的结果。换一种数据类型、框架或程序，常数就不同。再看幂次：
 """
@@ -707,10 +707,10 @@ r"""
 
 {output}
 
-Beyond $O$ the kernel takes 4 bytes a row: $L$ in float32, nothing else.
+Beyond $O$ the kernel takes 4 bytes per row: $L$ in float32, nothing else.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="2e307b7b"
+# %% [markdown] tags=["zh", "slide"] en="7e32c9e4"
 r"""
 ## 在 GPU 上也一样
 
@@ -772,12 +772,12 @@ show(lambda **chosen: draw(MemoryScaling(**chosen), memory, card), controls(), a
 r"""
 ## Why it pays
 
-Four passes over $N^2$ elements of 2 bytes: $d/2$ operations a byte.
+Four passes over $N^2$ elements of 2 bytes: $d/2$ operations per byte.
 
 **Predict:** the memory delivers 4.8 TB/s. Does the kernel run above or below this limit?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="407604e8"
+# %% [markdown] tags=["zh", "slide"] en="25281226"
 r"""
 ## 为什么划算
 
@@ -798,12 +798,12 @@ More heads lift all three lines alike. The dtype lifts $S$ and the ruler; $L$ st
 
 ## Why it pays
 
-A matrix that is written out costs three times: room, a write, and later reads. Four passes over $N^2$ elements of two bytes are $8N^2$ bytes, for $4N^2d$ operations: $d/2$ operations a byte. How fast can a program be at best that makes these passes, if the memory delivers 4.8 TB/s (an H200, by its data sheet)? Below, a TFLOP/s is $10^{12}$ operations a second.
+A matrix that is written out costs three times: room, a write, and later reads. Four passes over $N^2$ elements of two bytes are $8N^2$ bytes, for $4N^2d$ operations: $d/2$ operations per byte. How fast can a program be at best that makes these passes, if the memory delivers 4.8 TB/s (an H200, by its data sheet)? Below, a TFLOP/s is $10^{12}$ operations a second.
 
 **Predict before you go on.** Does the course's kernel run there above or below this limit?
 """
 
-# %% [markdown] tags=["zh"] en="83c265e7"
+# %% [markdown] tags=["zh"] en="57f6870e"
 r"""
 *图：字节数随 N 的变化，两个轴都用对数刻度。S 的线比尺子和 L 的线陡一倍，在圆圈里与尺子相交，也就是 N = d 或 N = 4d 处。叉：测得的朴素注意力，与 S 平行、在它上方，到显存用完处为止。圆点：测得的 kernel；控件都在初始值时，它们落在 Q 的线上，因为 kernel 除了 O 几乎什么都不分配。旁边是所选的 N 处各有多少字节。*
 
@@ -879,12 +879,12 @@ The passes alone limit a naive program to 154 or 307 TFLOP/s, and the recorded o
 
 ## Training: the backward pass keeps no P
 
-The gradient needs $P$. Naive training therefore keeps $N^2$ elements a head from the forward to the backward pass. FlashAttention keeps $L$ and computes $P$ once more, tile by tile.
+The gradient needs $P$. Naive training therefore keeps $N^2$ elements per head from the forward to the backward pass. FlashAttention keeps $L$ and computes $P$ once more, tile by tile.
 
-Write $dX$ for the gradient of the loss with respect to a matrix $X$: a matrix of the same shape. $dO$ comes from the layers that follow. $\circ$ multiplies entry by entry; $\mathrm{rowsum}$ adds up each row, so $D$ has one number a row, like $L$, and both are subtracted from whole rows:
+Write $dX$ for the gradient of the loss with respect to a matrix $X$: a matrix of the same shape. $dO$ comes from the layers that follow. $\circ$ multiplies entry by entry; $\mathrm{rowsum}$ adds up each row, so $D$ has one number per row, like $L$, and both are subtracted from whole rows:
 """
 
-# %% [markdown] tags=["zh"] en="1f38fd2c"
+# %% [markdown] tags=["zh"] en="57ab759f"
 r"""
 单是这四遍，就把朴素的程序限制在 154 或 307 TFLOP/s，而记录下来的还远远低于它：那个程序连 float32 的副本也要搬。kernel 能超过这个上限，因为它根本不走这四遍。除了省地方，这是第二份节省。
 
@@ -1037,7 +1037,7 @@ r"""
 **3 · Which ruler does this sentence use?** (6 minutes). All six sentences are true. Each speaks of one of these seven: `"one tensor"` ($S$ against $Q$ alone), `"four tensors"` ($S$ against $Q$, $K$, $V$, $O$ together), `"stored"` (inputs and output), `"extra"` (beyond inputs and output), `"on chip"`, `"traffic"`, `"arithmetic"`. One of the seven is left over. Replace each `...` with its name.
 
 - **a**: With $d = 64$ the break-even is at $N = 256$.
-- **b**: Besides its output, a call on $N$ rows allocates $4N$ bytes a head and nothing else.
+- **b**: Besides its output, a call on $N$ rows allocates $4N$ bytes per head and nothing else.
 - **c**: Twice the tokens, and whoever works on one query tile still holds the same.
 - **d**: At $N = 8192$ and $d = 64$ the scores are 128 times as many.
 - **e**: For large $N$, twice the query tile height $B_r$ nearly halves it, and twice the tokens make it nearly four times as large.
@@ -1051,7 +1051,7 @@ Put the numbers of a and d into $N/d$ and into $N/(4d)$.
 
 <details><summary>Hint 2</summary>
 
-For b: 4 bytes a row is one float32 number. For e: which quantity has $B_r$ in its formula?
+For b: 4 bytes per row is one float32 number. For e: which quantity has $B_r$ in its formula?
 
 </details>
 
@@ -1062,7 +1062,7 @@ c is the only one that does not grow with $N$; f is the one with $4N^2d$; `"stor
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="f39c6d48"
+# %% [markdown] tags=["zh"] en="84b148ef"
 r"""
 **3 · 这句话用的是哪把尺子？**（6 分钟）六句话都是对的。每一句说的是下面七个中的一个：`"one tensor"`（$S$ 只与 $Q$ 比）、`"four tensors"`（$S$ 与 $Q$、$K$、$V$、$O$ 之和比）、`"stored"`（输入和输出）、`"extra"`（输入和输出之外多占的）、`"on chip"`（片上）、`"traffic"`（访存量）、`"arithmetic"`（计算量）。七个里有一个用不到。把每个 `...` 换成它的名字。
 
@@ -1202,7 +1202,7 @@ r"""
 - Attention's scores are one item of a bill. Weights, gradients, the optimizer's state, the other activations, the KV cache, a kernel's workspace and fragmentation remain.
 - A call that is not named FlashAttention may also avoid $S$ (`naive_attention` does), and one that is may fall back to a program that does not. Look at the backend, the conditions on shapes and dtypes, and a profiler.
 - The counted traffic is that of a plan. What caches hide, lesson 08 shows.
-- A ratio of elements or of bytes says nothing about time by itself. The limit of $d/2$ operations a byte is a ceiling, not a forecast.
+- A ratio of elements or of bytes says nothing about time by itself. The limit of $d/2$ operations per byte is a ceiling, not a forecast.
 - Recomputation was shown for $dQ$ on one small head; a backward kernel is another matter.
 
 ## Summary
@@ -1211,7 +1211,7 @@ r"""
 2. $S$ has $N/d$ times the elements of one tensor and $N/(4d)$ times those of all four: always name the ruler.
 3. Beyond inputs and output naive attention needs $cN^2$, FlashAttention $N$, for $L$; on chip it is constant in $N$.
 4. A peak counter must be reset, and the baseline subtracted; the slope on logarithmic axes is the power.
-5. The passes over $S$ and $P$ allow $d/2$ operations a byte at best; the backward pass computes $P$ again from $Q$, $K$ and $L$.
+5. The passes over $S$ and $P$ allow $d/2$ operations per byte at best; the backward pass computes $P$ again from $Q$, $K$ and $L$.
 
 <details><summary>Claims of this lesson and where they were shown</summary>
 
@@ -1219,7 +1219,7 @@ r"""
 - Two rulers, break-even, doubling: the two cells with ratios.
 - 4.29 GB and 1.1 TB: the cell after exercise 1.
 - The trap of the peak: the cell that printed the same number twice.
-- Slopes 2, at most 1 and about 0, and a name that misleads: the fits to `tracemalloc`; on a GPU slopes 2 and 1, and 4 bytes a row: the tables of the card named there.
+- Slopes 2, at most 1 and about 0, and a name that misleads: the fits to `tracemalloc`; on a GPU slopes 2 and 1, and 4 bytes per row: the tables of the card named there.
 - The ceiling of 154 and 307 TFLOP/s: the cell with the bandwidth.
 - $P$ again from $L$, $D$ without $P$, the gradient: the three cells of training.
 
@@ -1228,7 +1228,7 @@ r"""
 **References.** T. Dao et al., *FlashAttention* (2022), section 3.1 (recomputation) and 3.2 (traffic). T. Dao, *FlashAttention-2* (2023), section 3.1: only $L$ is kept. M. Rabe and C. Staats, *Self-attention Does Not Need O(n²) Memory* (2021).
 """
 
-# %% [markdown] tags=["zh"] en="ee3071a9"
+# %% [markdown] tags=["zh"] en="dccdb99d"
 r"""
 ## 结论到此为止
 

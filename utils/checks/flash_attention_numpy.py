@@ -496,7 +496,7 @@ def judge() -> Exercise:
         "e": (
             False,
             say(
-                en="e: m₀ = 0 passes for ordinary scores too. A test is worth as much as its input.",
+                en="e: m₀ = 0 passes for ordinary scores too. A test is only as good as its input.",
                 zh="e：分数平常时，m₀ = 0 也能通过。测试管不管用，全看输入。",
             ),
         ),
