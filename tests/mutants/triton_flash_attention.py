@@ -243,6 +243,15 @@ def heart_no_guard(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def heart_returns_ref(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    m_new = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
 def heart_half(m, l, acc, scores, v_tile, scale_log2):
     s = scores * scale_log2
     m_new = tl.maximum(m, tl.max(s, 1))
@@ -275,6 +284,8 @@ def whole_kernel(
     if SLIP == "first_head":
         kv_head = 0 * h
     kv = (b * h_kv + kv_head) * n_k * D
+    if SLIP == "first_batch":
+        kv = kv_head * n_k * D
     rows, f = i * B_R + tl.arange(0, B_R), tl.arange(0, D)
     inside = (rows < n_q)[:, None]
     at = (bh * n_q + rows)[:, None] * D + f[None, :]
@@ -330,8 +341,6 @@ def whole_kernel(
         acc = acc / l[:, None]
     if SLIP == "write_outside":
         inside = (rows >= 0)[:, None]
-    if SLIP == "rows_left_out":
-        inside = (rows < n_q // B_R * B_R)[:, None]
     tl.store(out + at, acc.to(out.dtype.element_ty), mask=inside)
 
 
@@ -341,6 +350,8 @@ def whole(slip: str = "", b_r: int = 32, b_c: int = 32):
         scale = {"no_scale": 1.0, "scale_d": 1 / d}.get(slip, d**-0.5)
         out = torch.empty_like(q)
         grid = (triton.cdiv(n_q, b_r), b * h_q)
+        if slip == "queries_dropped":
+            grid = (n_q // b_r, b * h_q)
         sides = {"D": d, "B_R": b_r, "B_C": b_c}
         whole_kernel[grid](q, k, v, out, n_q, n_k, h_q, h_kv, scale, causal, **sides, SLIP=slip)
         return out
@@ -403,10 +414,11 @@ WRONG = {
         "tile_maximum": [heart_tile_max],
         "m_not_scaled": [heart_bare_m],
         "no_guard": [heart_no_guard],
+        "m_ref_returned": [heart_returns_ref],
         "half": [heart_half],
         "": [heart_half_p_only],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
     "capstone": {slip: [whole(slip), whole(slip, b_r=16, b_c=64)] for slip in SLIPS}
-    | {"": [whole("write_outside"), whole("rows_left_out")]},
+    | {"": [whole("write_outside")]},
 }

@@ -73,6 +73,15 @@ def words() -> list[tuple[str, str, str]]:
             ),
         ),
         (
+            "first_batch",
+            "algebra",
+            say(
+                en="all sequences used the keys of sequence 0: the head's keys begin at"
+                " (b · H_kv + key head) · N_k · d.",
+                zh="所有序列都用了序列 0 的 key：这个头的 key 从 (b · H_kv + key 头) · N_k · d 开始。",
+            ),
+        ),
+        (
             "read_outside",
             "",
             say(
@@ -95,6 +104,15 @@ def words() -> list[tuple[str, str, str]]:
             say(
                 en="the last, ragged key tile was left out: go up to n_k, rounded up to whole tiles.",
                 zh="最后的尾块漏掉了：循环要走到 n_k，按整块向上取整。",
+            ),
+        ),
+        (
+            "queries_dropped",
+            "algebra",
+            say(
+                en="the last queries were never written (−99 is what the check had put there): the"
+                " grid needs N_q / B_r programs, rounded up.",
+                zh="最后几个 query 没有写出来（−99 是检查预先放在那里的）：网格需要 N_q / B_r 个程序，向上取整。",
             ),
         ),
         (

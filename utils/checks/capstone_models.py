@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+UNTOUCHED = -99  # what utils/checks/guarded.py puts where nobody wrote
 WIDTHS = (16, 32, 64, 128)  # keys of a tile
 SLIPS = {  # slip → whether the width of a key tile matters
     "no_scale": False,
@@ -19,9 +20,11 @@ SLIPS = {  # slip → whether the width of a key tile matters
     "one_key_less": False,
     "head_modulo": False,
     "first_head": False,
+    "first_batch": False,
     "read_outside": False,
     "phantom_keys": True,
     "tail_dropped": True,
+    "queries_dropped": True,
     "not_rescaled": True,
     "acc_not_rescaled": True,
     "l_not_rescaled": True,
@@ -49,7 +52,10 @@ def attention(q, k, v, causal: bool, *, slip: str = "", width: int = 32) -> np.n
     for b, h in np.ndindex(q.shape[:2]):
         kv = {"head_modulo": h % k.shape[1], "first_head": 0}.get(slip, h // group)
         with np.errstate(all="ignore"):
-            out[b, h] = one_head(q[b, h], k[b, kv], v[b, kv], causal, slip, width)
+            of = 0 if slip == "first_batch" else b
+            out[b, h] = one_head(q[b, h], k[of, kv], v[of, kv], causal, slip, width)
+    if slip == "queries_dropped":
+        out[:, :, q.shape[2] // width * width :] = UNTOUCHED
     return out
 
 

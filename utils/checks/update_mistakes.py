@@ -126,6 +126,15 @@ def words() -> list[tuple[str, str, str]]:
             ),
         ),
         (
+            "m_ref_returned",
+            "floats",
+            say(
+                en="for a row that has seen no key the 0 that was subtracted came back as m. Its m is"
+                " still −∞: return m_new.",
+                zh="还没有看见任何 key 的行，把减去的那个 0 当作 m 返回了。它的 m 仍是 −∞：请返回 m_new。",
+            ),
+        ),
+        (
             "half",
             "floats",
             say(

@@ -126,6 +126,14 @@ def no_guard(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def m_ref_returned(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_ref, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
 def half(m, l, acc, scores, v_tile, scale_log2):
     m_new, m_ref = maximum(m, scores, scale_log2)
     p = tl.exp2(scores * scale_log2 - m_ref[:, None])

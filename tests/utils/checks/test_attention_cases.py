@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from utils.attention import naive_attention
+from utils.checks import capstone_models, guarded
 from utils.checks import triton_flash_attention as check
-from utils.checks.attention_cases import definition, qkv_for_scores, right, wild_qkv
+from utils.checks.attention_cases import (
+    definition,
+    guarded_call,
+    qkv_for_scores,
+    right,
+    rows_of,
+    wild_qkv,
+)
 from utils.checks.capstone_models import SLIPS, WIDTHS, attention, models
 
 SHAPE = (2, 4, 2, 9, 40, 16)
@@ -46,5 +54,15 @@ def test_each_slip_fails_a_case_at_every_width(slip):
     """Else a kernel with that slip and those tiles would pass."""
     cases = check.capstone.build().cases
     for model in models(slip):
-        gaps = [model(*case.args) - case.expected for case in cases]
+        gaps = [rows_of(model(*case.args)) - case.expected for case in cases]
         assert any(not (np.abs(gap) < 5e-3).all() for gap in gaps)
+
+
+def test_both_know_what_nobody_wrote():
+    assert capstone_models.UNTOUCHED == guarded.UNTOUCHED
+
+
+def test_a_result_of_another_shape_is_said_so():
+    q, k, v = wild_qkv(SHAPE, 0.0, False)
+    with pytest.raises(ValueError, match=r"O has the shape \(9, 16\), but q has \(2, 4, 9, 16\)"):
+        guarded_call(lambda q, k, v, causal: q[0, 0], q, k, v, False)
