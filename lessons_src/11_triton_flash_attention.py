@@ -348,14 +348,14 @@ $$e^x = 2^{x \log_2 e}$$
 
 # %% [markdown] tags=["en"]
 r"""
-## Three details that a kernel must get right
+## What a kernel must get right
 
 **Powers of two.** GPUs have an instruction for $2^x$, not for $e^x$. Since $e^x = 2^{x \log_2 e}$, the kernel multiplies $\log_2 e$ into the scale once, and works with base 2 throughout: $m$ is then an exponent of 2. At the very end $L$ must come back to the natural logarithm.
 """
 
-# %% [markdown] tags=["zh"] en="777d4377"
+# %% [markdown] tags=["zh"] en="96c526ae"
 r"""
-## kernel 必须做对的三个细节
+## kernel 必须做对的细节
 
 **2 的幂**：GPU 有计算 $2^x$ 的指令，没有计算 $e^x$ 的。因为 $e^x = 2^{x \log_2 e}$，kernel 把 $\log_2 e$ 一次性乘进缩放因子，之后全程以 2 为底：这时 $m$ 是 2 的指数。到了最后，$L$ 必须换回自然对数。
 """
@@ -1266,18 +1266,18 @@ The same answer three times. (1) Why does v1 need `tl.debug_barrier()`, and v2 n
 
 <details><summary>Answers</summary>
 
-(1) v1's state goes through global memory, where one thread may load what another has stored; in v2 it stays in registers. (2) `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R` in `v2_kernel`: a program for each query tile. v1's outer loop runs over key tiles, and all of them change the same rows of $O$. (3) In `finish`, once for each row; the original Algorithm 1 divides at each visit.
+(1) v1's state goes through global memory, where one thread may load what another has stored; in v2 it stays in registers. (2) `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R` in `v2_kernel`: a program for each query tile. v1's outer loop runs over key tiles, and all of them change the same rows of $O$. (3) In `finish`, once for each row; the original Algorithm 1 divides at each visit. And what you were to look for: v1 loads a K tile once and a Q tile once for each K tile; v2 does the reverse.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="59d2cab4"
+# %% [markdown] tags=["zh"] en="b10caa5b"
 r"""
 三次答案相同。（1）v1 为什么要有 `tl.debug_barrier()`，v2 却不要？（2）哪一行让 v2 并行起来？v1 的外层循环为什么不能照办？（3）除以 $\ell$ 在哪里？
 
 <details><summary>答案</summary>
 
-（1）v1 的状态要经过全局内存，一个线程存的，可能由另一个线程读；在 v2 里它一直留在寄存器中。（2）`v2_kernel` 里的 `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R`：每个 query tile 一个程序。v1 的外层循环走的是 key tile，每一个都要改动 $O$ 的同一些行。（3）在 `finish` 里，每行只除一次；最初的 Algorithm 1 是每次访问都除。
+（1）v1 的状态要经过全局内存，一个线程存的，可能由另一个线程读；在 v2 里它一直留在寄存器中。（2）`v2_kernel` 里的 `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R`：每个 query tile 一个程序。v1 的外层循环走的是 key tile，每一个都要改动 $O$ 的同一些行。（3）在 `finish` 里，每行只除一次；最初的 Algorithm 1 是每次访问都除。至于要你留意的：v1 里每个 K tile 只读一次，Q tile 则对每个 K tile 都要重读；v2 正好反过来。
 
 </details>
 """
