@@ -7,7 +7,7 @@ After this lesson you can
 - say how the loop of FlashAttention becomes a grid of programs, and what one program does;
 - climb from a first kernel of twenty lines to a complete one, and say what each added line is for;
 - write its heart, the update by one key tile, and in the end a whole kernel of your own;
-- check it against float64, and measure its speed and its memory on your own GPU.
+- check it against float64, measure its speed and its memory on your own GPU, and compare with what the card could do.
 
 **Recall.** (1) What three things does online softmax carry per row when it also collects $PV$? (2) By which factor is everything old multiplied when the running maximum rises from $m$ to $m_{new}$?
 
@@ -18,7 +18,7 @@ After this lesson you can
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="8fb9b90f"
+# %% [markdown] tags=["zh"] en="b1b66096"
 r"""
 # 11 · GPU 上的 FlashAttention kernel
 
@@ -27,7 +27,7 @@ r"""
 - 说出 FlashAttention 的循环怎样变成网格，也就是许多个程序，以及一个程序做什么；
 - 从二十行的第一个 kernel（核函数）一步步走到完整的 kernel，说出新加的每一行是为了什么；
 - 写出它的核心，也就是用一个 key tile 更新状态，最后再写一个完全属于自己的 kernel；
-- 用 float64 检验它，在自己的 GPU 上测出速度和显存。
+- 用 float64 检验它，在自己的 GPU 上测出速度和显存，并与这块显卡能达到的水平比较。
 
 **回顾**：（1）在线 softmax 如果同时累积 $PV$，每一行要一路带着哪三样东西？（2）当前最大值（running maximum）从 $m$ 升到 $m_{new}$ 时，所有旧的量要乘以什么？
 
@@ -1194,6 +1194,99 @@ r"""
 *图：多占的字节数随 N 的变化，两个轴都用对数刻度。朴素注意力按 N 的平方上升，到显存不足处为止；kernel 与 N 成正比。*
 """
 
+# %% [markdown] tags=["en", "slide"]
+r"""
+## What could it reach?
+
+- Two products: $4d$ operations a score, on tensor cores
+- One exponential a score, on another unit
+- If they take turns, their times add up
+
+{output}
+"""
+
+# %% [markdown] tags=["zh", "slide"] en="0c0f1ba8"
+r"""
+## 最多能有多快？
+
+- 两次乘法：每个分数 $4d$ 次运算，用 tensor core
+- 每个分数一次指数运算，用另一种单元
+- 如果两者轮流进行，时间就相加
+
+{output}
+"""
+
+# %% [markdown] tags=["en"]
+r"""
+## What could it reach?
+
+Three numbers of a card are easy to measure: operations per second of a large matrix product, exponentials per second, and bytes per second of a copy. From them a small model says what attention could reach. A score costs $4d$ operations and one exponential. If the two take turns, the time of a score is
+
+$$\frac{4d}{F} + \frac{1}{E}$$
+
+with $F$ operations and $E$ exponentials per second. Naive attention has another ceiling: it moves $S$ and $P$ through HBM, so bytes limit it. **Predict:** which head dimension suffers more from the exponentials, 64 or 128?
+"""
+
+# %% [markdown] tags=["zh"] en="9bb7f12d"
+r"""
+## 最多能有多快？
+
+一块显卡有三个数很容易测：大矩阵乘法每秒的运算次数、每秒的指数运算次数、复制数据每秒的字节数。由它们可以得到一个小模型，说明注意力最多能有多快。每个分数要 $4d$ 次运算和一次指数。如果两者轮流进行，一个分数所用的时间就是
+
+$$\frac{4d}{F} + \frac{1}{E}$$
+
+其中 $F$ 是每秒的运算次数，$E$ 是每秒的指数次数。朴素注意力受限于另一个上限：$S$ 和 $P$ 都要经过 HBM，所以限制它的是字节数。**先猜后算**：哪个头维度受指数拖累更多，64 还是 128？
+"""
+
+# %%
+from utils import ceilings
+
+found = ceilings.measure() if today.on_gpu else ceilings.Ceilings(**recorded.CEILINGS)
+print(f"{card}: {found.flops / 1e12:.0f} TFLOP/s in a product,", end=" ")
+print(
+    f"{found.exponentials / 1e12:.2f}·10¹² exponentials/s, {found.bytes / 1e12:.2f} TB/s in a copy"
+)
+long = max(n for _, causal, n in ours if not causal)
+for d in (64, 128):
+    model = ceilings.two_ceilings(d, found.flops, found.exponentials) / 1e12
+    reached = next(
+        r["tflops"]
+        for r in speed
+        if (r["method"], r["d"], r["causal"], r["n"]) == ("this course", d, False, long)
+    )
+    print(
+        f"d = {d}, N = {long}: model {model:.0f}, this kernel {reached:.0f}: {reached / model:.0%}"
+    )
+
+# %% [markdown] tags=["en"]
+r"""
+It is a model and not a bound. An SM holds several programs at a time: while one computes exponentials, another can multiply, and FlashAttention-3 arranges that within one program on purpose. Loads, masks and waiting pull the other way. So a figure above 100 % shows that the two overlapped; one below shows nothing yet. What limits a kernel, only a profiler tells.
+
+Naive attention does $4 N^2 d$ operations over at least $8 N^2$ bytes, so at most $d/2$ for each byte; ours moves more, as its softmax is in float32. The kernel reads $Q$, $K$, $V$ and writes $O$ once, if K and V of a head stay in the cache. On a roofline both have their place:
+"""
+
+# %% [markdown] tags=["zh"] en="7fe5e7e6"
+r"""
+这是一个模型，不是绝对的上限。一个 SM 上同时有好几个程序：一个在算指数时，另一个可以做乘法；FlashAttention-3 还特意在同一个程序里安排这样的重叠。读取、掩码和等待则把速度往下拉。所以，超过 100 % 说明两者确实有重叠；低于 100 % 还说明不了什么。限制一个 kernel 的究竟是什么，只有性能分析器（profiler）能告诉你。
+
+朴素注意力做 $4 N^2 d$ 次运算，至少要搬运 $8 N^2$ 个字节，所以每个字节最多合 $d/2$ 次；我们这一个的 softmax 用 float32，搬得更多。如果一个头的 K 和 V 能留在缓存里，我们的 kernel 只要把 $Q$、$K$、$V$ 各读一遍，把 $O$ 写一遍。在屋顶线模型（roofline）里，两者各有各的位置：
+"""
+
+# %%
+from utils.draw import roofline
+
+show(lambda d: roofline.roofline(speed, found, card, d), roofline.controls(), roofline.alt(card))
+
+# %% [markdown] tags=["en"]
+r"""
+*Picture: TFLOP/s over operations per byte, both axes logarithmic. The solid line rises with the copy and ends at the matrix product; the dashed one is the model with exponentials. Naive attention lies far left, under the slope; the kernel lies far right, near the two levels. Its place along the axis comes from the byte model, its height from the clock.*
+"""
+
+# %% [markdown] tags=["zh"] en="c0b31387"
+r"""
+*图：每秒运算次数（TFLOP/s）随“每字节运算次数”的变化，两个轴都用对数刻度。实线先随复制的速度上升，到矩阵乘法的速度为止；虚线是算上指数运算的模型。朴素注意力远在左边，在斜线之下；我们的 kernel 远在右边，靠近两条水平线。横坐标来自字节模型，纵坐标来自计时。*
+"""
+
 # %% [markdown] tags=["en"]
 r"""
 ## How many tiles, when causal?
@@ -1524,7 +1617,8 @@ r"""
 
 - Forward only, and $d_v = d$. Training needs the backward pass, which recomputes $P$ from $Q$, $K$ and $L$.
 - No dropout, no soft cap, no window, no variable lengths in one batch.
-- Libraries hold many kernels and choose among them. FlashAttention-3 and cuDNN overlap the softmax of one tile with the products of another and use the copy engine of newer GPUs; this kernel leaves that to the compiler.
+- Libraries hold many kernels and choose among them. FlashAttention-3 and cuDNN overlap the softmax of one tile with the products of another and use the copy engine of newer GPUs; this kernel leaves that to the compiler, and to the other programs on the same SM.
+- The model of two ceilings knows nothing of loads, masks or waiting. It says what to expect, not why a kernel lands above or below.
 - On a T4 (capability 7.5) current Triton has no tensor-core path. The kernel is right there, it is not fast, and nothing here promises a speed-up.
 - The interpreter shows that the logic is right. It cannot show speed, nor how `float32` products are rounded on a GPU.
 
@@ -1544,6 +1638,7 @@ r"""
 - The kernel is right on awkward shapes: the table of errors.
 - Without masks a kernel attends to what is not its own: 40 keys of 128, and the phantom keys.
 - Extra memory in proportion to $N$: the second picture, measured on the card in its title.
+- The exponentials cost more at $d = 64$ than at 128: the cell with the two ceilings.
 - Causal halves the work only for large $N$: the cell that counts tiles.
 - The three loop orders compute the same: the last table of errors.
 
@@ -1552,13 +1647,14 @@ r"""
 **References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add, and exponentials as a second ceiling (section 3.2). S. Williams et al., *Roofline* (2009). J. Ainslie et al., *GQA* (2023): shared key heads.
 """
 
-# %% [markdown] tags=["zh"] en="4eefeb7a"
+# %% [markdown] tags=["zh"] en="63ee826d"
 r"""
 ## 结论到此为止
 
 - 只有前向，而且 $d_v = d$。训练需要反向传播，它用 $Q$、$K$ 和 $L$ 重新算出 $P$。
 - 没有 dropout、软截断（soft cap）、滑动窗口，也不支持同一 batch 里长短不一的序列。
-- 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器。
+- 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器，以及同一个 SM 上的其他程序。
+- 两个上限的模型不知道读取、掩码和等待。它说的是可以期待多少，而不是 kernel 为什么偏高或偏低。
 - 在 T4（计算能力 7.5）上，现在的 Triton 用不上 tensor core。kernel 在那里是对的，但不快，本课不承诺任何加速。
 - 解释器能说明逻辑正确，说明不了速度，也说明不了 GPU 上 `float32` 乘积怎样舍入。
 
@@ -1578,6 +1674,7 @@ r"""
 - kernel 在刁钻的形状上也对：误差表。
 - 没有掩码，kernel 会把不属于自己的东西算进去：128 个 key 里的 40 个，以及幽灵 key。
 - 多占的显存与 $N$ 成正比：第二张图，在标题里注明的显卡上测得。
+- $d = 64$ 比 128 受指数拖累更多：计算两个上限的单元格。
 - $N$ 很大时，因果才真正让工作减半：数 tile 的单元格。
 - 三种循环顺序算出同样的结果：最后一张误差表。
 
