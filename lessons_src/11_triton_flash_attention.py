@@ -200,40 +200,6 @@ r"""
 # %%
 print(len(tiles(1000, 64)) * 32 * 4, "programs")
 
-# %% [markdown] tags=["en", "slide"]
-r"""
-## The same loop, in Triton
-
-```python
-for c0 in range(0, n_k, B_C):
-    cols = c0 + tl.arange(0, B_C)
-    k_j = tl.load(k + cols[:, None] * D + f[None, :])
-    s = scale * tl.dot(q_i, tl.trans(k_j), input_precision="ieee")
-    m_new = tl.maximum(m, tl.max(s, 1))
-    alpha, p = tl.exp(m - m_new), tl.exp(s - m_new[:, None])
-    l = alpha * l + tl.sum(p, 1)
-```
-
-One head, float32, $N$ a multiple of the tile. It is right, and it lacks almost everything.
-"""
-
-# %% [markdown] tags=["zh", "slide"] en="47bf4910"
-r"""
-## 同一个循环，用 Triton 写
-
-```python
-for c0 in range(0, n_k, B_C):
-    cols = c0 + tl.arange(0, B_C)
-    k_j = tl.load(k + cols[:, None] * D + f[None, :])
-    s = scale * tl.dot(q_i, tl.trans(k_j), input_precision="ieee")
-    m_new = tl.maximum(m, tl.max(s, 1))
-    alpha, p = tl.exp(m - m_new), tl.exp(s - m_new[:, None])
-    l = alpha * l + tl.sum(p, 1)
-```
-
-一个头，float32，$N$ 是 tile 的整数倍。它是对的，可几乎什么都缺。
-"""
-
 # %% [markdown] tags=["en"]
 r"""
 ## The first kernel
