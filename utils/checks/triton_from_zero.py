@@ -58,9 +58,9 @@ def integers(*shape: int, seed: int = 0, low: int = -4) -> np.ndarray:
 def outside_words(what: str, fix: str, zh_what: str, zh_fix: str) -> str:
     return say(
         en=f"the store reaches {what}. On a GPU this overwrites what lies there, in silence. Its"
-        f" mask needs {fix}; conditions are joined by `&`, not by `|` or `and`.",
+        f" mask needs {fix}; each condition in parentheses, joined by `&`, not by `|` or `and`.",
         zh=f"存到了{zh_what}。在 GPU 上这会悄悄改掉别人的数据。"
-        f"它的掩码里要有 {zh_fix}；几个条件用 `&` 连接，不用 `|`，也不用 `and`。",
+        f"它的掩码里要有 {zh_fix}；每个条件加上括号，用 `&` 连接，不用 `|`，也不用 `and`。",
     )
 
 
