@@ -51,7 +51,7 @@ parts = [softmax(s[cols]) @ v[cols] for cols in tiles(4, 2)]
 
 # %% [markdown] tags=["zh", "slide"] en="42b5eb61"
 r"""
-## 一个诱人的循环
+## 一个想当然的循环
 
 ```python
 s = np.array([1.0, 2, 3, 5])
@@ -73,11 +73,11 @@ One row of four scores, cut into two tiles, and one value for each key. The temp
 
 # %% [markdown] tags=["zh"] en="a38e1589"
 r"""
-## 一个诱人的循环
+## 一个想当然的循环
 
-一行 4 个分数，切成两个 tile，每个 key 有一个 value。诱人的想法是：对每个 tile 各做 softmax，乘上它的 value，再相加。
+一行 4 个分数，切成两个 tile，每个 key 有一个 value。想当然的做法是：对每个 tile 各做 softmax，乘上它的 value，再相加。
 
-**先猜后算**：最大的分数是 5，它的 value 是 0。真正的输出接近 0 还是接近 1？这个诱人的循环又会给出什么？
+**先猜后算**：最大的分数是 5，它的 value 是 0。真正的输出接近 0 还是接近 1？这个想当然的循环又会给出什么？
 """
 
 # %% [markdown] tags=["en", "slide"]

@@ -96,7 +96,7 @@ def secrets() -> dict[str, str]:
         "a": say(en="Õ is never rescaled (ℓ is)", zh="Õ 从不重标定（ℓ 有）"),
         "b": say(
             en="a new tile is left relative to its own maximum",
-            zh="新 tile 仍相对于它自己的最大值",
+            zh="新 tile 仍以它自己的最大值为参照",
         ),
         "c": say(en="tiles normalised, then averaged", zh="每个 tile 各自归一化，再取平均"),
         "d": say(en="the ragged tail is dropped", zh="尾块丢了"),

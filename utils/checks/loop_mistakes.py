@@ -183,7 +183,7 @@ def loop_mistakes() -> list[Mistake]:
             "rescaled_after_adding",
             say(
                 en="rescaled after adding: α reaches the new tile too, which is already relative to m_new. Rescale the old sum, then add.",
-                zh="先加后重标定：α 也乘到了新 tile 上，而新 tile 已经是相对于 m_new 的。要先重标定旧的和，再加。",
+                zh="先加后重标定：α 也乘到了新 tile 上，而新 tile 已经以 m_new 为参照。要先重标定旧的和，再加。",
             ),
             *(
                 walked(turn_with(l, acc, alpha))
@@ -195,7 +195,7 @@ def loop_mistakes() -> list[Mistake]:
             "alpha_on_new_tile",
             say(
                 en="α is on the new tile. The new weights are already relative to m_new; α belongs to the old sums.",
-                zh="α 乘到了新 tile 上。新的权重已经相对于 m_new；α 属于旧的和。",
+                zh="α 乘到了新 tile 上。新的权重已经以 m_new 为参照；α 只乘旧的和。",
             ),
             walked(
                 turn_with(
@@ -208,7 +208,7 @@ def loop_mistakes() -> list[Mistake]:
             "old_m",
             say(
                 en="the new weights use the old m. They must be relative to m_new: exp(s - m_new[:, None]).",
-                zh="新的权重用了旧的 m。它们必须相对于 m_new：exp(s - m_new[:, None])。",
+                zh="新的权重用了旧的 m。它们必须以 m_new 为参照：exp(s - m_new[:, None])。",
             ),
             walked(old_m),
             walked(old_m_everywhere),

@@ -246,7 +246,7 @@ def update_tile() -> Exercise:
         (
             "alpha_on_the_new_terms",
             "alpha multiplies the new terms. They are relative to m_new already; the old ones are not.",
-            "alpha 乘到了新的项上。新的项已经相对于 m_new，需要换参照的是旧的项。",
+            "alpha 乘到了新的项上。新的项已经以 m_new 为参照，需要换参照的是旧的项。",
             tile_update(sums=lambda m, m_new, l, p: l + np.exp(m - m_new) * p),
         ),
         (
@@ -258,13 +258,13 @@ def update_tile() -> Exercise:
         (
             "relative_to_the_tile",
             "the new terms are relative to the tile's own maximum, not to m_new.",
-            "新的项是相对于 tile 自己的最大值的，而不是相对于 m_new。",
+            "新的项以 tile 自己的最大值为参照，而不是以 m_new 为参照。",
             relative_to_the_tile,
         ),
         (
             "relative_to_the_old_m",
             "the new terms are relative to the old m. Take the maximum of both first.",
-            "新的项是相对于旧的 m 的。应当先取两者中的最大值。",
+            "新的项以旧的 m 为参照。应当先取两者中的最大值。",
             relative_to_the_old(True),
             relative_to_the_old(False),
         ),
@@ -407,7 +407,7 @@ def merge() -> Exercise:
         (
             "l_not_rescaled",
             "the two l are added as they are, though each is relative to its own m.",
-            "两个 l 直接相加了，可它们各自相对于自己的 m。",
+            "两个 l 直接相加了，可它们各自以自己的 m 为参照。",
             merged(lambda m_a, m_b, m: (1, 1)),
         ),
         (
@@ -623,7 +623,7 @@ def two_pass() -> Exercise:
         (
             "relative_to_the_tile",
             "each tile's terms are relative to that tile's own maximum.",
-            "每个 tile 的项，都是相对于它自己的最大值的。",
+            "每个 tile 的项，都以它自己的最大值为参照。",
             two_loops(lambda m, l, tile: (max(m, tile.max()), l + np.exp(tile - tile.max()).sum())),
         ),
         (

@@ -116,7 +116,7 @@ def split_mistakes() -> list[Mistake]:
             "algebra",
             say(
                 en="ℓ and Õ are added although each is relative to its own m. Use ⊕.",
-                zh="ℓ 和 Õ 各自相对于自己的 m，却直接相加了。要用 ⊕。",
+                zh="ℓ 和 Õ 各自以自己的 m 为参照，却直接相加了。要用 ⊕。",
             ),
         ),
         "averaged": (

@@ -512,7 +512,7 @@ def row_softmax() -> Exercise:
                 "algebra",
                 say(
                     en="α belongs to the old sum alone; the new terms are relative to m_new already.",
-                    zh="α 只乘旧的和；新加的项已经相对于 m_new。",
+                    zh="α 只乘旧的和；新加的项已经以 m_new 为参照。",
                 ),
             ),
             (

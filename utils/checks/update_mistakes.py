@@ -19,7 +19,7 @@ def words() -> list[tuple[str, str, str]]:
             say(
                 en="ℓ was rescaled, acc was not: it still counts relative to the old maximum."
                 " Multiply it by `alpha[:, None]` before P V is added.",
-                zh="ℓ 重标定了，acc 没有：它仍然相对于旧的最大值。加上 P V 之前，先乘以 `alpha[:, None]`。",
+                zh="ℓ 重标定了，acc 没有：它仍以旧的最大值为参照。加上 P V 之前，先乘以 `alpha[:, None]`。",
             ),
         ),
         (
@@ -44,7 +44,7 @@ def words() -> list[tuple[str, str, str]]:
             say(
                 en="α was applied after adding: it must meet the old sums only, as P is relative to"
                 " the new maximum already.",
-                zh="先加后乘了 α：它只该作用于旧的和，因为 P 已经相对于新的最大值。",
+                zh="先加后乘了 α：它只该作用于旧的和，因为 P 已经以新的最大值为参照。",
             ),
         ),
         (
