@@ -154,7 +154,7 @@ In any order: no program may need what another writes.
 
 # %% [markdown] tags=["zh", "slide"] en="5e8f81ae"
 r"""
-## 一次启动开出一个网格的程序
+## 一次启动开出一整个网格的程序
 
 ```python
 @triton.jit
@@ -554,7 +554,7 @@ r"""
 
 # %% [markdown] tags=["zh", "slide"] en="8c9d33ed"
 r"""
-## 什么也不改变的那个
+## 不改变结果的那个值
 
 {output}
 
@@ -1467,7 +1467,7 @@ r"""
 
 ## 小结
 
-1. 一次启动开出一个网格的程序，先后不定；每个程序凭编号找到自己负责的部分。
+1. 一次启动开出一整个网格的程序，先后不定；每个程序凭编号找到自己负责的部分。
 2. 一个 tile 的地址是 `rows[:, None] * stride + cols[None, :]`；张量可能很大时，行号要用 64 位。
 3. 掩码说明哪些不是你的；`other` 说明被遮住的元素值多少：求和时是 0，求最大值时是 $-\infty$。
 4. tile 的各边是 2 的幂；`tl.dot` 至少对 16 个特征求和，而和应当放在 float32 里。

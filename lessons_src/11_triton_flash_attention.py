@@ -400,7 +400,7 @@ Then $O = 0$ and $L = -\infty$.
 r"""
 ## 细节三：什么也看不见的行
 
-因果，而 query 比 key 多：$m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。改为减 0。
+有因果掩码而 query 比 key 多：$m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。改为减 0。
 
 {output}
 
@@ -446,7 +446,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="da1fb42c"
 r"""
-**短浮点数**：输入通常是 float16 或 bfloat16，而 tile 相乘要求两边类型相同，所以要把 $P$ 转成 $V$ 的类型。一定要用 $V$ 的类型：float16 最大只到 65,504，bfloat16 的范围则和 float32 一样大。
+**低精度浮点数**：输入通常是 float16 或 bfloat16，而 tile 相乘要求两边类型相同，所以要把 $P$ 转成 $V$ 的类型。一定要用 $V$ 的类型：float16 最大只到 65,504，bfloat16 的范围则和 float32 一样大。
 """
 
 # %%
@@ -486,7 +486,7 @@ r"""
 | $L$ | 没法合并，也没法训练 | `natural` |
 | 别的步长 | 读错行 | `q_row`、`k_row`、`v_row` |
 | 大张量 | 从 $2^{31}$ 个元素起读错行 | `.to(tl.int64)` |
-| 短浮点数 | 上溢，或者被拒绝 | `p.to(v_tile.dtype)` |
+| 低精度浮点数 | 上溢，或者被拒绝 | `p.to(v_tile.dtype)` |
 | 不是 2 的幂的 $d$ | `tl.arange` 拒绝 | `D_PAD`，`D` 之外填零 |
 | 拷贝引擎 | 线程花寄存器算地址 | `x.load([...])` |
 """
@@ -848,7 +848,7 @@ r"""
 
 | kernel 里的写法 | 它是什么 |
 |---|---|
-| `@triton.jit`, `attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；一次启动就开出这么多份 |
+| `@triton.jit`、`attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；一次启动就开出这么多份 |
 | `tl.program_id(0)` | 这一份的编号：程序由它算出自己负责哪个头、哪个 query tile |
 | `tl.arange(0, B)` | 0 … B − 1 这些数；B 必须是 2 的幂，而且编译时就要知道 |
 | `tl.constexpr` | 编译时就知道的参数：换一个值，就要另外编译一个 kernel |
@@ -857,7 +857,7 @@ r"""
 | `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
 | `x.load([...]).reshape(B, D_PAD)` | 用于计算能力 9.0 起的 GPU：x 是由 `described` 做出的张量描述符，拷贝引擎按下标取来一个 tile；长度为 1 的两个轴去掉，末尾之外是零 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
-| `num_warps`, `num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
+| `num_warps`、`num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
 
 有两行容易读错。`if c0 + B_C > seen_by_all` 连尾块也一起遮住，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的分数，连 $m$ 也不许影响。
 
@@ -1197,7 +1197,7 @@ with $F$ operations and $E$ exponentials per second. Naive attention has another
 r"""
 ## 最多能有多快？
 
-一块显卡有三个数很容易测：大矩阵乘法每秒的运算次数、每秒的指数运算次数、复制数据每秒的字节数。由它们可以得到一个小模型，说明注意力最多能有多快。每个分数要 $4d$ 次运算和一次指数。如果两者轮流进行，一个分数所用的时间就是
+一块显卡有三个数很容易测：大矩阵乘法每秒的运算次数、每秒的指数运算次数、复制数据每秒的字节数。由它们可以得到一个小模型，算出注意力最多能有多快。每个分数要 $4d$ 次运算和一次指数。如果两者轮流进行，一个分数所用的时间就是
 
 $$\frac{4d}{F} + \frac{1}{E}$$
 
@@ -1262,7 +1262,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="af427da9"
 r"""
-## 因果时要算多少个 tile？
+## 有因果掩码时，要算多少个 tile？
 
 “运算减半”只是一种约定。kernel 总是整块整块地算，所以算的比一半多，$N$ 越小多得越厉害：
 """
@@ -1493,7 +1493,7 @@ r"""
 
 <details><summary>提示 3</summary>
 
-`visible = (cols < n_k)[None, :]`，因果时再加上 `cols[None, :] <= rows[:, None] + n_k - n_q`。然后在取最大值*之前*写 `s = tl.where(visible, s, -float("inf"))`。最后除以 `tl.where(l == 0.0, 1.0, l)`。
+`visible = (cols < n_k)[None, :]`，有因果掩码时再加上 `cols[None, :] <= rows[:, None] + n_k - n_q`。然后在取最大值*之前*写 `s = tl.where(visible, s, -float("inf"))`。最后除以 `tl.where(l == 0.0, 1.0, l)`。
 
 </details>
 """
@@ -1620,7 +1620,7 @@ r"""
 - 只有前向，而且 $d_v = d$。训练需要反向传播，它用 $Q$、$K$ 和 $L$ 重新算出 $P$。
 - 没有 dropout、软截断（soft cap）、滑动窗口，也不支持同一 batch 里长短不一的序列。
 - 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器，以及同一个 SM 上的其他程序。
-- 两个上限的模型不知道读取、掩码和等待。它说的是可以期待多少，而不是 kernel 为什么偏高或偏低。
+- 两个上限的模型没有算上读取、掩码和等待。它说的是大致能到多少，不是 kernel 为什么偏高或偏低。
 - 在 T4（计算能力 7.5）上，现在的 Triton 用不上 tensor core。kernel 在那里是对的，但不快，本课不承诺任何加速。
 - 解释器能说明逻辑正确，说明不了速度，也说明不了 GPU 上 `float32` 乘积怎样舍入。
 

@@ -520,7 +520,7 @@ def row_softmax() -> Exercise:
                 "algebra",
                 say(
                     en="the loop ends before the last, ragged tile of columns: let it run to n_k, in steps of B_C.",
-                    zh="循环在最后那个不满的 列方向 tile 之前就结束了：要以 B_C 为步长走到 n_k。",
+                    zh="循环没走到列方向最后的尾块就结束了：要以 B_C 为步长走到 n_k。",
                 ),
             ),
             (
@@ -745,7 +745,7 @@ def scores_tile() -> Exercise:
                 "algebra",
                 say(
                     en="both numbers came from program_id(0): the key tiles are numbered by program_id(1).",
-                    zh="两个编号都用了 program_id(0)： key tile 的编号是 program_id(1)。",
+                    zh="两个编号都用了 program_id(0)：key tile 的编号是 program_id(1)。",
                 ),
             ),
             (
@@ -944,7 +944,7 @@ def two_products() -> Exercise:
                 "algebra",
                 say(
                     en="the loop ends before the last, ragged tile of keys: let it run to n_k, in steps of B_C.",
-                    zh="循环在最后那个不满的 key tile 之前就结束了：要以 B_C 为步长走到 n_k。",
+                    zh="循环没走到 key 的尾块就结束了：要以 B_C 为步长走到 n_k。",
                 ),
             ),
             (
