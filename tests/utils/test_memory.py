@@ -437,8 +437,8 @@ def test_the_ladder_of_lesson_06(passes):
 
 def test_overhead_of_counting():
     q, k, v = np.random.default_rng(0).standard_normal((3, 1024, 64))
-    start = time.perf_counter()
+    start = time.process_time()
     memory = Memory(budget=101_376)
     tiled_attention(q, k, v, b_r=64, b_c=64, memory=memory)
-    assert time.perf_counter() - start < 1.0
+    assert time.process_time() - start < 1.0
     assert memory.read["K"] == 16 * 1024 * 64 * 4

@@ -121,9 +121,9 @@ def test_equal_states_have_equal_bytes():
 def test_a_redraw_is_fast(capsys):
     seconds = []
     for step in range(15):
-        start = time.perf_counter()
+        start = time.process_time()
         png(picture(last=step % 9))
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     median = 1000 * statistics.median(seconds)
     with capsys.disabled():
         print(f"\nmerge_tree: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
