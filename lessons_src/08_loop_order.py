@@ -62,12 +62,12 @@ r"""
 
 Lesson 06 takes a query tile and lets all key tiles pass. So $K$ and $V$ are read again for every query tile. The first FlashAttention did it the other way round: take a key tile, and let all query tiles visit it. Then $K_j$ and $V_j$ are read once.
 
-**Predict before you run on.** 256 queries and keys, $d = 64$, tiles of 64. Does the turned loop move fewer bytes or more? Must it write $S$?
+**Predict before you go on.** 256 queries and keys, $d = 64$, tiles of 64. Does the turned loop move fewer bytes or more? Must it write $S$?
 
 The state of a query tile has to survive until the next key tile comes, and the chip cannot keep the states of all queries. So they live in slow memory: `states_in_slow_memory` writes the state of no keys there.
 """
 
-# %% [markdown] tags=["zh"] en="0666be3a"
+# %% [markdown] tags=["zh"] en="cd516b15"
 r"""
 ## 反过来
 
@@ -139,7 +139,7 @@ print(v1_memory)
 
 # %% [markdown] tags=["en"]
 r"""
-There is no row `S`: a tile of scores is made, used and dropped on chip in this order too. Not materialising $S$ has nothing to do with the order of the loops. `K` and `V` are read once, as promised. But look at `acc`, which is $\tilde O$: every visit brings it on chip and writes it back, in 4 bytes a number. $\tilde O$ has as many numbers as $Q$, and it travels both ways.
+There is no row `S`: a tile of scores is made, used and dropped on chip in this order too. Not materialising $S$ has nothing to do with the order of the loops. `K` and `V` are read once, as promised. But look at `acc`, which is $\tilde O$: every visit brings it on chip and writes it back, at 4 bytes per number. $\tilde O$ has as many numbers as $Q$, and it travels both ways.
 
 **Exercise 1 · Turn the loops round** (8 minutes). Write `outer_q(q, k, v, b_r, b_c, memory)` with the outer loop over $Q$: read $Q_i$ once, keep its state on chip during the inner loop, write $O_i$ and $L_i$ once. Return $O$ and $L$ like `v1_order`. The check compares the results, then the bytes of each tensor. You may use `tiles`, `update`, `finish`, and `identity(rows, d_v)`, the state of no keys. Nothing later depends on any exercise.
 
@@ -162,7 +162,7 @@ After the inner loop, still in the outer one: `O[rows], L[rows] = finish(state)`
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="da129cd7"
+# %% [markdown] tags=["zh"] en="54734a55"
 r"""
 表里没有 `S` 这一行：在这种顺序下，分数 tile 同样是在片上生成、用完、丢掉。不物化 $S$ 与循环的顺序毫无关系。`K` 和 `V` 果然只读了一次。但请看 `acc`，也就是 $\tilde O$：每次访问都要把它读到片上，再写回去，而且每个数 4 字节。$\tilde O$ 的元素和 $Q$ 一样多，来回都要搬。
 
@@ -394,7 +394,7 @@ Go through the code of `v1_order` line by line. There are three parts: the first
 
 <details><summary>Hint 2</summary>
 
-All query tiles together have $N_q$ rows, ragged or not, so one turn of the outer loop moves all $N_q$ rows of $Q$ and of the states, the states twice. A state has $d_v + 2$ numbers a row.
+All query tiles together have $N_q$ rows, ragged or not, so one turn of the outer loop moves all $N_q$ rows of $Q$ and of the states, the states twice. A state has $d_v + 2$ numbers per row.
 
 </details>
 
@@ -405,7 +405,7 @@ Start: $s N_q (d_v + 2)$. Loops: $e(d + d_v)N_k$ for the keys and values, and $T
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="c48eff0a"
+# %% [markdown] tags=["zh"] en="7411e84b"
 r"""
 **练习 2 · v1 顺序的字节数**（10 分钟）。写 `v1_total(n_q, n_k, d, d_v, b_r, b_c)`：`v1_order` 移动的全部字节，读写合计，取 $e = 2$，$s = 4$。可以有尾块。检查会在随机的尺寸上运行计数器。
 
@@ -496,10 +496,10 @@ print("300 random sizes, every tensor, both orders: formula and counter agree")
 r"""
 ## Which order moves fewer bytes?
 
-For large $N$ and $d_v = d$ only the terms with $N^2$ matter, and beside $d$ numbers of $\tilde O$ the two of $m$ and $\ell$ are few:
+For large $N$ and $d_v = d$ only the terms with $N^2$ matter, and next to the $d$ numbers of $\tilde O$ the two of $m$ and $\ell$ are few:
 """
 
-# %% [markdown] tags=["zh"] en="8ee1f048"
+# %% [markdown] tags=["zh"] en="1bfb3515"
 r"""
 ## 哪种顺序移动得更少？
 
@@ -514,10 +514,10 @@ $$\text{v2} \approx \frac{2e\,d\,N^2}{B_r}, \qquad \text{v1} \approx \frac{(e + 
 
 Inputs of $e$ bytes, a state of $s$ bytes.
 
-**Predict:** $e = 2$, $s = 4$. From which $B_c / B_r$ on does v1 order move fewer?
+**Predict:** $e = 2$, $s = 4$. Above which $B_c / B_r$ does v1 order move fewer?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="0c70ebbb"
+# %% [markdown] tags=["zh", "slide"] en="acb26767"
 r"""
 ## 哪种顺序搬的字节更少？
 
@@ -659,10 +659,10 @@ r"""
 
 {output}
 
-v1 order wants wide tiles, v2 order tall ones. Here 1.7 to 1.9 times as much.
+v1 order wants wide tiles, v2 order tall ones. Here v1 order moves 1.7 to 1.9 times as much.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="55346b5a"
+# %% [markdown] tags=["zh", "slide"] en="07915ae1"
 r"""
 ## 各用自己最好的 tile
 
@@ -687,7 +687,7 @@ for d in (64, 128):
 
 # %% [markdown] tags=["en"]
 r"""
-(The budgets are what one program may use on chip on three kinds of GPU.) v1 order wants wide tiles, v2 order tall ones. Each with its best, v1 order moves between 1.7 and 1.9 times as much here: less than the 2.5 of $B_r = B_c$. Another rule for the room would give another figure.
+(The budgets are what one program may use on chip on three kinds of GPU.) v1 order wants wide tiles, v2 order tall ones. With the best tiles for each, v1 order moves between 1.7 and 1.9 times as much here: less than the 2.5 of $B_r = B_c$. Another rule for the room would give another figure.
 
 ## What FlashAttention-1 did exactly
 
@@ -700,7 +700,7 @@ r"""
 The first two are other ways to write $\oplus$. One query tile:
 """
 
-# %% [markdown] tags=["zh"] en="4811aa97"
+# %% [markdown] tags=["zh"] en="f3908b12"
 r"""
 （这几个容量是三种 GPU 上一个程序最多能用的片上字节数。）宽的 tile 适合 v1 顺序，高的适合 v2 顺序。各取最好的，v1 顺序在这里移动的是 1.7 到 1.9 倍，小于 $B_r = B_c$ 时的 2.5。换一种算占用的规则，数字就会不同。
 
@@ -846,10 +846,10 @@ def program(cols, Q, K, V, states):
 
 # %% [markdown] tags=["en"]
 r"""
-**Predict before you run on.** Eight queries, twelve keys in three tiles. The programs take their steps in a random order. How many of the twelve keys can have reached the state in the end: which numbers are possible?
+**Predict before you go on.** Eight queries, twelve keys in three tiles. The programs take their steps in a random order. How many of the twelve keys can have reached the state in the end: which numbers are possible?
 """
 
-# %% [markdown] tags=["zh"] en="a4892c56"
+# %% [markdown] tags=["zh"] en="85b74691"
 r"""
 **先猜后算**：8 个 query，12 个 key 分成三个 tile。各个程序按随机的次序一步一步执行。到最后，十二个 key 里可能有几个进了状态？写出所有可能的个数。
 """
@@ -907,13 +907,13 @@ print([round(np.exp(together(0 * few[0], *few[1:], seed)[1][0])) for seed in ran
 
 # %% [markdown] tags=["en"]
 r"""
-Four, eight or twelve. A program that read before another wrote knows nothing of that one's keys, and overwrites them. This is a *race*. On a GPU it need not show: whether it does depends on timing. That a test never saw it proves nothing.
+Four, eight or twelve. A program that read before another wrote knows nothing of the other's keys, and overwrites them. This is a *race*. On a GPU it need not show: whether it does depends on timing. That a test never saw it proves nothing.
 
 **Exercise 4 · Repair it** (12 minutes). Write `split_k(q, k, v, b_c, run)`: one program for each key tile, but each with a state *of its own*; afterwards they are merged. `program(j)` is a generator with at least one `yield`; it reads key tile `j` and writes nothing but its own state. `run(programs)` lets them take their steps in some order; after it, `k` and `v` must not be read any more. Return $O$ and $L$; the scale is $1/\sqrt d$. You may use `state_of(s, v_j)`, `merge(a, b)`, `identity`, `finish`.
 
 <details><summary>Hint 1</summary>
 
-`states[j]` belongs to program `j` alone. What must stand in it when the program ends? Lesson 05 does the rest.
+`states[j]` belongs to program `j` alone. What must it hold when the program ends? Lesson 05 does the rest.
 
 </details>
 
@@ -930,7 +930,7 @@ In the program: `s = q @ k[parts[j]].T / np.sqrt(q.shape[1])`, a `yield`, then `
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="1ce1ce97"
+# %% [markdown] tags=["zh"] en="5c935870"
 r"""
 4、8 或 12 个。一个程序如果在别的程序写之前就读了，就不知道那个程序的 key，写的时候便把它们覆盖掉。这叫*竞争*（race）。在 GPU 上它不一定显露出来，要看时机。测试从没碰上它，什么也说明不了。
 
@@ -986,18 +986,18 @@ check.split_k(split_k)
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## Three kernels part two effects
+## Three kernels separate two effects
 
 | | programs | outer loop |
 |---|---|---|
-| v1 | one a head | $K$, $V$ |
-| v2_serial | one a head | $Q$ |
-| v2 | one a query tile | – |
+| v1 | one per head | $K$, $V$ |
+| v2_serial | one per head | $Q$ |
+| v2 | one per query tile | – |
 
 v1 : v2_serial is **order**. v2_serial : v2 is **parallelism**.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="59b4fed0"
+# %% [markdown] tags=["zh", "slide"] en="394687bc"
 r"""
 ## 三个 kernel，分开两个因素
 
@@ -1016,16 +1016,16 @@ This is *split-K*: what is shared out is the keys, and every program pays with a
 
 ## Three kernels on a GPU
 
-“v2's loop order makes it twice as fast” is a popular sentence that mixes two things. To part them takes *three* kernels, with the same code for one visit and the same tiles:
+“v2's loop order makes it twice as fast” is a popular sentence that mixes two things. It takes *three* kernels to separate them, with the same code for one visit and the same tiles:
 
 - `v1`: one program for each head; outer loop over $K$ and $V$, the states in slow memory;
 - `v2_serial`: also one program for each head; outer loop over $Q$;
 - `v2`: one program for each query tile of each head.
 
-v1 beside v2_serial is the loop order. v2_serial beside v2 is parallelism. They are black boxes here; lesson 11 teaches how to read such code. First: are they right? (Without a GPU, Triton's interpreter runs them; without Triton the cell prints nothing.)
+v1 against v2_serial shows the loop order. v2_serial against v2 shows parallelism. They are black boxes here; lesson 11 teaches how to read such code. First: are they right? (Without a GPU, Triton's interpreter runs them; without Triton the cell prints nothing.)
 """
 
-# %% [markdown] tags=["zh"] en="7d8fb6fb"
+# %% [markdown] tags=["zh"] en="c3a7d658"
 r"""
 这就是 *split-K*：分给各个程序的是 key；代价是每个程序都有一个自己的状态，要写出去，合并时再读一次。query tile 很少的时候才用它，比如模型生成文本时：只有一个新的 query，却要看前面所有 token 的 key。
 
@@ -1068,10 +1068,10 @@ r"""
 
 {output}
 
-**If bytes were all:** how long would v1 and v2 need, compared with v2_serial?
+**If bytes were all that counted:** how long would v1 and v2 need, compared with v2_serial?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="a99269f9"
+# %% [markdown] tags=["zh", "slide"] en="28a0236b"
 r"""
 ## 用字节来预测
 
@@ -1183,16 +1183,16 @@ show(
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: left the ratio v1 / v2_serial, which is loop order, right the ratio v2_serial / v2, which is parallelism; one row of panels for each head dimension, one line for each number of heads. At 1 both take the same time; dashed is the ratio that the bytes foretold.*
+*Picture: left the ratio v1 / v2_serial, which is loop order, right the ratio v2_serial / v2, which is parallelism; one row of panels for each head dimension, one line for each number of heads. At 1 both take the same time; dashed is the ratio that the bytes predict.*
 
-Read both against the number of heads. With 16 heads, v1 and v2_serial are 16 programs, and at least 116 multiprocessors have nothing to do. There v2, with a program for each query tile, is 6 to 26 times as fast as v2_serial. With 528 heads there is work for all of them in any case: 1.2 to 1.5 times. So parallelism, of which the bytes say 1, is worth most where heads are few.
+Read both against the number of heads. With 16 heads, v1 and v2_serial are 16 programs, and at least 116 multiprocessors have nothing to do. There v2, with a program for each query tile, is 6 to 26 times as fast as v2_serial. With 528 heads there is work for all of them in any case: 1.2 to 1.5 times. So parallelism, for which the bytes say 1, is worth most where heads are few.
 
 ## Three different figures
 
-The model counts what passes between slow memory and chip. On a GPU there is a cache between, called L2, and a profiler, a tool that counts what the hardware does, can look at both sides of it: bytes that the programs ask L2 for, and bytes that pass between L2 and HBM, the large memory of the GPU (in the table: DRAM).
+The model counts what passes between slow memory and chip. On a GPU there is a cache in between, called L2, and a profiler, a tool that counts what the hardware does, can look at both sides of it: bytes that the programs ask L2 for, and bytes that pass between L2 and HBM, the large memory of the GPU (in the table: DRAM).
 """
 
-# %% [markdown] tags=["zh"] en="614bdfeb"
+# %% [markdown] tags=["zh"] en="04e0d357"
 r"""
 *图：左边是 v1 / v2_serial，即循环顺序；右边是 v2_serial / v2，即并行。每种头维度一行图，每种头的个数一条线。等于 1 就是两者用时相同；虚线是按字节预测的比值。*
 
@@ -1234,10 +1234,10 @@ for (heads, n, d), row in order_ratios.by_point(recorded.BYTES).items():
 r"""
 With 16 MiB of keys and values, HBM moves in all three kernels no more than about one pass over $Q$, $K$, $V$, $O$. With 128 MiB and more, v1 and v2_serial move in HBM all that the model says, and v2 still moves the four tensors about once. An explanation that fits: query tiles of one head run at the same time in v2, and read the same $K$ and $V$; the first to ask brings them into L2, the others find them there.
 
-Now v1 beside v2, the comparison of the popular sentence: by the model, by HBM, by the clock. Below it, the same taken apart into order and parallelism.
+Now v1 against v2, the comparison of the popular sentence: by the model, by HBM, by the clock. Below it, the same separated into order and parallelism.
 """
 
-# %% [markdown] tags=["zh"] en="a639ee45"
+# %% [markdown] tags=["zh"] en="637c009e"
 r"""
 key 和 value 共 16 MiB 时，三个 kernel 在 HBM 上移动的字节，最多也就相当于把 $Q$、$K$、$V$、$O$ 各搬一遍。到了 128 MiB 以上，v1 和 v2_serial 在 HBM 上移动的正是模型所说的全部字节，而 v2 仍然差不多只把这四个张量各搬一遍。有一种解释说得通：v2 里，同一个头的 query tile 同时运行，读的是同样的 $K$ 和 $V$；第一个要用的把它们带进 L2，其余的在那里就能找到。
 
@@ -1281,12 +1281,12 @@ for pair in [("v1", "v2"), ("v1", "v2_serial"), ("v2_serial", "v2")]:
 r"""
 Three figures for one pair of kernels, and none of them follows from another. Whoever quotes one must say which.
 
-Look where the largest HBM ratio comes from. Not from the order: v1 : v2_serial is in HBM about what the model says, or less. It comes from parallelism, of which the model says 1. And where HBM moves nearly the same in all three kernels, the times differ all the same.
+Look where the largest HBM ratio comes from. Not from the order: v1 : v2_serial is in HBM about what the model says, or less. It comes from parallelism, for which the model says 1. And where HBM moves nearly the same in all three kernels, the times differ all the same.
 
-What did *not* come out as the bytes foretold belongs here too. Does the time follow the order's 2.5?
+What did *not* come out as the bytes predicted belongs here too. Does the time follow the order's 2.5?
 """
 
-# %% [markdown] tags=["zh"] en="d75e0a55"
+# %% [markdown] tags=["zh"] en="6c790bec"
 r"""
 同一对 kernel，三个数字，谁也推不出谁。引用其中一个，就得说清是哪一个。
 
@@ -1329,14 +1329,14 @@ r"""
 r"""
 Never 1: in these kernels the order costs time, even where HBM moves about the same. Nor is it simply 2.5: with 16 heads it is less, with 528 more, and with 132 it depends on $d$. Why, these figures do not say.
 
-**5 · Judge these statements** (4 minutes). Replace each `...` by `True` or `False`.
+**5 · Judge these statements** (4 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: In v1 order $S$ has to be written to slow memory.
 - **b**: In v2 order $Q$, $K$ and $V$ are each read exactly once.
 - **c**: With $B_r = 16$, $B_c = 64$, 2-byte inputs and a 4-byte state, v1 order moves fewer bytes, for large $N$.
 - **d**: A kernel that moves 1/2.5 of the bytes of another is 2.5 times as fast.
 - **e**: In v2 order the query tiles may run in any order, or all at once.
-- **f**: Comparing v1 with v2, one program a head against one a query tile, shows what the loop order is worth.
+- **f**: Comparing v1 with v2, one program per head against one per query tile, shows what the loop order is worth.
 - **g**: If no test run has ever shown a race, there is none.
 
 <details><summary>Hint 1</summary>
@@ -1358,7 +1358,7 @@ For **f**: why are there three kernels? Two of the seven statements are true.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="3c050b66"
+# %% [markdown] tags=["zh"] en="6aaa572d"
 r"""
 从来不是 1：在这几个 kernel 里，顺序确实影响用时，即使 HBM 上移动的差不多一样多。但也不就是 2.5：16 个头时比它小，528 个头时比它大，132 个头时要看 $d$。为什么，这些数字没有说。
 
@@ -1444,7 +1444,7 @@ r"""
 - *$Q$.* Each of the $T_c$ turns of the outer loop reads every query tile once, together $N_q$ rows: $e\,d\,N_q\,T_c$.
 - *States.* A row has $d_v + 2$ numbers. It is written at the start, read and written in every turn, and read in the last loop: $s\,N_q\,(d_v + 2)\,(2 T_c + 2)$.
 - *$O$ and $L$.* Written once, in the last loop: $e\,d_v\,N_q + s\,N_q$.
-- *Large $N$.* Only the terms with $T_c \approx N / B_c$ grow like $N^2$: those of $Q$ and of the states. Beside a large $d$ the 2 in $d + 2$ is little, and $(e + 2s)\,d\,N^2 / B_c$ stays. It equals $2e\,d\,N^2 / B_r$ when $B_c / B_r = (e + 2s) / (2e)$.
+- *Large $N$.* Only the terms with $T_c \approx N / B_c$ grow like $N^2$: those of $Q$ and of the states. Next to a large $d$ the 2 in $d + 2$ is small, and $(e + 2s)\,d\,N^2 / B_c$ stays. It equals $2e\,d\,N^2 / B_r$ when $B_c / B_r = (e + 2s) / (2e)$.
 
 | Points | What the answer shows |
 |---|---|
@@ -1454,7 +1454,7 @@ r"""
 | 0 | The formula of the lesson copied, or nothing. |
 """
 
-# %% [markdown] tags=["zh"] written="closed_form" points=4 en="0d4008fd"
+# %% [markdown] tags=["zh"] written="closed_form" points=4 en="8d745064"
 r"""
 **参考答案**：
 

@@ -4,12 +4,12 @@ r"""
 
 After this lesson you can
 
-- say what a launch, a program, a thread block and a warp are, and which memory is how large;
+- say what a launch, a program, a thread block and a warp are, and how large each memory is;
 - turn rows and columns into a tile of addresses, and mask what does not belong to you;
 - write five kernels: a copy, a row maximum, an online softmax, a tile of $Q K^\top$, two products in one;
-- read what a compiled kernel needs, and tell what Triton's interpreter does not tell.
+- read what a compiled kernel needs, and say what Triton's interpreter does not show.
 
-The lesson has two halves of 45 minutes, with a break between them. The last two sections before the summary ask you to read, not to write: another ten minutes, which can wait.
+The lesson has two halves of 45 minutes, with a break between them. The last two sections before the summary are for reading only: another ten minutes, which can wait.
 
 **Recall.** (1) When online softmax meets a larger maximum, by what is the old sum $\ell$ multiplied? (2) Two tiles of scores: does the program that computes one of them need anything from the other?
 
@@ -20,7 +20,7 @@ The lesson has two halves of 45 minutes, with a break between them. The last two
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="ec5da758"
+# %% [markdown] tags=["zh"] en="d4612751"
 r"""
 # 10 · 从零写 Triton
 
@@ -66,12 +66,12 @@ r"""
 r"""
 ## Ten minutes of GPU
 
-A GPU is a row of equal processors, called SMs (streaming multiprocessors). Each SM runs many **threads** at once, always 32 of them in step: such a group is a **warp**. A **thread block** is a few warps that sit on one SM and share its fast memory.
+A GPU is a row of identical processors, called SMs (streaming multiprocessors). Each SM runs many **threads** at once, always 32 of them in step: such a group is a **warp**. A **thread block** is a few warps that sit on one SM and share its fast memory.
 
 There are three memories to know. **Registers** belong to a thread and are the fastest. **Shared memory** belongs to a thread block. **HBM**, or global memory, is outside, large, and seen by all: tensors live there. Registers and shared memory together are “on chip”. How large are they? With a GPU the next cell asks yours; without one it shows an H200's answers.
 """
 
-# %% [markdown] tags=["zh"] en="b89a1210"
+# %% [markdown] tags=["zh"] en="766a221f"
 r"""
 ## 十分钟认识 GPU
 
@@ -242,10 +242,10 @@ The six programs may run in any order, or all at once. So no program may need wh
 
 ## A block of elements, and a wrong one
 
-One program a number is wasteful. `tl.arange(0, B)` gives B numbers at once, B a power of two known at compile time: that is what `tl.constexpr` says. Here 10 elements are ours, in blocks of 4. **Predict:** what happens to the rest of the memory?
+One program per number is wasteful. `tl.arange(0, B)` gives B numbers at once, B a power of two known at compile time: that is what `tl.constexpr` says. Here 10 elements are ours, in blocks of 4. **Predict:** what happens to the rest of the memory?
 """
 
-# %% [markdown] tags=["zh"] en="0ab1255e"
+# %% [markdown] tags=["zh"] en="8e32de1b"
 r"""
 `@triton.jit` 表示这是一个 kernel。张量传进来，就成了指向它第一个元素的**指针**；`out + i` 是第 `i` 个元素的地址，`tl.store` 往那里写。kernel 里没有任何东西知道 `out` 有多长。
 
@@ -443,7 +443,7 @@ First two lines: `rows = tl.program_id(0) * B_R + tl.arange(0, B_R)`, and the sa
 
 <details><summary>Hint 2</summary>
 
-One mask for both: rows below `n` and columns below `d`, combined by `&` (not by `and`, which the interpreter takes for something else). Load from `x` with `stride`, store to `out` with the stride `d`.
+One mask for both: rows below `n` and columns below `d`, combined with `&` (not by `and`, which the interpreter takes for something else). Load from `x` with `stride`, store to `out` with the stride `d`.
 
 </details>
 
@@ -454,7 +454,7 @@ One mask for both: rows below `n` and columns below `d`, combined by `&` (not by
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="98898b39"
+# %% [markdown] tags=["zh"] en="21822e28"
 r"""
 **1 · 带掩码的复制**（8 分钟）。`copy_kernel` 复制 `n` 行，每行 `d` 个元素；在 `x` 里行距是 `stride` 个元素，在 `out` 里各行首尾相接。网格里的程序 (i, j) 复制编号相同的那个 tile，它有 `B_R` 行、`B_C` 列；`tl.program_id(0)` 是 i，`tl.program_id(1)` 是 j。行号乘以步长可能超过 $2^{31}$，32 位整数装不下：相乘之前，先用 `.to(tl.int64)` 把行号变成 64 位。
 
@@ -530,10 +530,10 @@ The check runs your kernel in memory where everything around the tensors holds o
 
 ## What is a hidden element worth?
 
-`tl.load(pointer, mask=mask)` reads nothing where the mask is False. But the tile still has an entry there: which value? With `other=` you say it. Without, it is undefined; the interpreter puts 0 there. That is how a row of negative numbers gets the maximum 0:
+`tl.load(pointer, mask=mask)` reads nothing where the mask is False. But the tile still has an entry there: which value? You say it with `other=`. Without it the value is undefined; the interpreter puts 0 there. That is how a row of negative numbers gets the maximum 0:
 """
 
-# %% [markdown] tags=["zh"] en="15e73f9f"
+# %% [markdown] tags=["zh"] en="196e9cbb"
 r"""
 检查时，你的 kernel 运行在一片特殊的内存里：张量四周填着古怪的值（要读的张量周围是 NaN，要写的张量周围是 −99），所以读错写错都会被发现，而不会弄坏别的东西。在解释器里，它还逐个检查你用到的地址。
 
@@ -580,7 +580,7 @@ for hidden in (0.0, -float("inf")):
 r"""
 So a hidden element must be the one that changes nothing: 0 in a sum, $-\infty$ in a maximum. You met it in lesson 05 as the identity.
 
-**2 · Row maximum** (7 minutes). `row_max` writes the largest element of each of `n` rows into `out`, one number a row. One program takes `B_R` rows in their whole length: `D` elements in a tile of `D_PAD` columns, the next power of two. `tl.max(tile, 1)` reduces along axis 1, along a row.
+**2 · Row maximum** (7 minutes). `row_max` writes the largest element of each of `n` rows into `out`, one number per row. One program takes `B_R` rows at full length: `D` elements in a tile of `D_PAD` columns, the next power of two. `tl.max(tile, 1)` reduces along axis 1, along a row.
 
 <details><summary>Hint 1</summary>
 
@@ -601,7 +601,7 @@ The last line: `tl.store(out + rows, tl.max(tile, 1), mask=rows < n)`. The store
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="45437f87"
+# %% [markdown] tags=["zh"] en="b834c65f"
 r"""
 所以被遮住的元素，应当取那个“不改变结果”的值：求和时是 0，求最大值时是 $-\infty$。第 05 课里它叫单位元。
 
@@ -718,7 +718,7 @@ print(out.item())
 
 # %% [markdown] tags=["en"]
 r"""
-**3 · Online softmax over column tiles** (12 minutes). `row_softmax` reads scores `s`, `n_q` rows of `n_k`, and writes the softmax of each row to `out`. One program takes `B_R` rows and goes over the columns twice, `B_C` at a time: first to find $m$ and $\ell$, then to write $e^{s - m} / \ell$. The rows of `s` lie `s_row` elements apart, those of `out` `out_row`. All scores are finite. Use `tl.maximum` (of two), `tl.max(tile, 1)`, `tl.sum(tile, 1)`, `tl.exp`, and `tl.full([B_R], value, tl.float32)` to begin: what a loop carries has its final shape and type from the start, else the compiler refuses it (the interpreter does not).
+**3 · Online softmax over column tiles** (12 minutes). `row_softmax` reads scores `s`, `n_q` rows of `n_k`, and writes the softmax of each row to `out`. One program takes `B_R` rows and goes over the columns twice, `B_C` at a time: first to find $m$ and $\ell$, then to write $e^{s - m} / \ell$. The rows of `s` lie `s_row` elements apart, those of `out` `out_row`. All scores are finite. Use `tl.maximum` (of two), `tl.max(tile, 1)`, `tl.sum(tile, 1)`, `tl.exp`, and `tl.full([B_R], value, tl.float32)` to begin: what a loop carries must have its final shape and type from the start, or the compiler refuses it (the interpreter does not).
 
 <details><summary>Hint 1</summary>
 
@@ -739,7 +739,7 @@ The second loop loads the same tile again (`other=0.0` will do, as it is not sto
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="3cf8abf0"
+# %% [markdown] tags=["zh"] en="2c6aea7e"
 r"""
 **3 · 沿列方向的在线 softmax**（12 分钟）。`row_softmax` 读入分数 `s`，共 `n_q` 行、`n_k` 列，把每一行的 softmax 写进 `out`。一个程序负责 `B_R` 行，沿列方向走两遍，每次 `B_C` 列：第一遍求出 $m$ 和 $\ell$，第二遍写出 $e^{s - m} / \ell$。`s` 的行距是 `s_row` 个元素，`out` 的行距是 `out_row`。所有分数都是有限数。可以用 `tl.maximum`（两个数取大）、`tl.max(tile, 1)`、`tl.sum(tile, 1)`、`tl.exp`，初值用 `tl.full([B_R], value, tl.float32)`：循环里一轮轮传下去的变量，从一开始就要有最终的形状和类型，否则编译器会拒绝（解释器不会）。
 
@@ -933,7 +933,7 @@ check.tile_side(tile_side)
 
 # %% [markdown] tags=["en"]
 r"""
-**5 · One tile of scores** (8 minutes). Program (i, j) of `scores_tile` computes $S_{ij} = Q_i K_j^\top$ and writes it to its place in `out`, which is float32 with `n_q` rows and `n_k` columns. `q` and `k` are float16 with `D` features, padded to `D_PAD`; the rows of `q`, `k` and `out` lie `q_row`, `k_row` and `out_row` elements apart. No size need be a multiple of a tile's side: any edge may be ragged. Say `other=` in both loads, since these entries enter a sum.
+**5 · One tile of scores** (8 minutes). Program (i, j) of `scores_tile` computes $S_{ij} = Q_i K_j^\top$ and writes it to its place in `out`, which is float32 with `n_q` rows and `n_k` columns. `q` and `k` are float16 with `D` features, padded to `D_PAD`; the rows of `q`, `k` and `out` lie `q_row`, `k_row` and `out_row` elements apart. No size need be a multiple of a tile's side: any edge may be ragged. Give `other=` in both loads, since these entries enter a sum.
 
 <details><summary>Hint 1</summary>
 
@@ -954,7 +954,7 @@ The store: `out + rows[:, None] * out_row + cols[None, :]`, with `mask = (rows <
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="38cf880f"
+# %% [markdown] tags=["zh"] en="04284172"
 r"""
 **5 · 一个分数 tile**（8 分钟）。`scores_tile` 的程序 (i, j) 计算 $S_{ij} = Q_i K_j^\top$，写到 `out` 中属于它的位置；输出是 float32，有 `n_q` 行、`n_k` 列。`q` 和 `k` 是 float16，有 `D` 个特征，补齐到 `D_PAD`；`q`、`k`、`out` 的行距分别是 `q_row`、`k_row`、`out_row` 个元素。尺寸不必是 tile 边长的整数倍：每条边上都可能有尾块。两次 load 都要写 `other=`，因为这些元素会进入求和。
 
@@ -1090,12 +1090,12 @@ r"""
 - `num_warps`: how many warps share one program
 - `num_stages`: how many tiles are on their way at once
 
-Registers, spills and shared memory stand in the compiled kernel.
+The compiled kernel lists its registers, spills and shared memory.
 
 **Predict:** which grows with `num_stages`? Which shrinks with `num_warps`?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="849bec6b"
+# %% [markdown] tags=["zh", "slide"] en="f74189bc"
 r"""
 ## 编译好的 kernel 需要什么
 
@@ -1166,10 +1166,10 @@ print("the largest scores are right")
 
 # %% [markdown] tags=["en"]
 r"""
-On a GPU a launch returns the compiled kernel, and one can read from it: `n_regs`, registers a thread; `n_spills`, registers for which there was no room, so that they were spilled to slow memory; `metadata.shared`, bytes of shared memory a program. **Predict:** which of them grows with `num_stages`? Which shrinks with `num_warps`?
+On a GPU a launch returns the compiled kernel, and you can read from it: `n_regs`, registers per thread; `n_spills`, registers for which there was no room, so that they were spilled to slow memory; `metadata.shared`, bytes of shared memory per program. **Predict:** which of them grows with `num_stages`? Which shrinks with `num_warps`?
 """
 
-# %% [markdown] tags=["zh"] en="a9ad940d"
+# %% [markdown] tags=["zh"] en="3bc4d809"
 r"""
 在 GPU 上，启动会返回编译好的 kernel，可以从中读出：`n_regs`，每个线程的寄存器数；`n_spills`，放不下、只好挪到慢速存储去的寄存器数，也就是寄存器溢出；`metadata.shared`，每个程序的共享内存字节数。**先猜后算**：哪一个随 `num_stages` 增大？哪一个随 `num_warps` 减小？
 """
@@ -1258,14 +1258,14 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-No setting is best for every kernel and card. One tries a few, checks that the result is still right, and measures. `utils/device.py` holds the settings that lesson 11 uses.
+No setting is best for every kernel and card. Try a few, check that the result is still right, and measure. `utils/device.py` holds the settings that lesson 11 uses.
 
 ## The interpreter is not the compiler
 
-Without a GPU the kernels of this notebook run in Triton's interpreter: each program in turn, in NumPy. It shows whether the logic is right. It does not show speed, it accepts some things that a GPU refuses, and some numbers differ. Four trials on this machine; for the first two the recorded card's answer stands below:
+Without a GPU the kernels of this notebook run in Triton's interpreter: each program in turn, in NumPy. It shows whether the logic is right. It does not show speed, it accepts some things that a GPU refuses, and some numbers differ. Four trials on this machine; for the first two the recorded card's answer is shown below:
 """
 
-# %% [markdown] tags=["zh"] en="d512d9e3"
+# %% [markdown] tags=["zh"] en="cad1756c"
 r"""
 没有哪种设置对所有 kernel、所有显卡都最好。做法是：试几种，确认结果仍然正确，再测时间。第 11 课用的设置写在 `utils/device.py` 里。
 
@@ -1319,13 +1319,13 @@ for what, here in answered.items():
 
 # %% [markdown] tags=["en"]
 r"""
-So: give a kernel everything as arguments, constants as `tl.constexpr`. And take with you:
+So: give a kernel everything as arguments, constants as `tl.constexpr`. And remember:
 
 - The interpreter multiplies bfloat16 wrongly, without a message. Use float16 or float32 there.
 - On GPUs from capability 8.0 on, `tl.dot` rounds float32 inputs to TF32, which has 11 significant bits, unless you say `input_precision="ieee"`; the interpreter never does.
 - A kernel that calls another `@triton.jit` function keeps the old one when you run only that function's cell again. Run the kernel's cell too.
 
-**7 · Judge these statements** (3 minutes). Replace each `...` by `True` or `False`.
+**7 · Judge these statements** (3 minutes). Replace each `...` with `True` or `False`.
 
 - **a**: What runs right in the interpreter runs on a GPU.
 - **b**: No program of a launch may need what another one writes.
@@ -1352,7 +1352,7 @@ For **e**, how large may a 32-bit integer be? Two statements are true.
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="118e56a5"
+# %% [markdown] tags=["zh"] en="3e2359d5"
 r"""
 所以 kernel 要用的一切都应作为参数传入，常量写成 `tl.constexpr`。还要记住：
 
