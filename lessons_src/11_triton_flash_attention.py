@@ -441,10 +441,10 @@ print("32 bits:", (row * stride)[0], "  64 bits:", (row.astype(np.int64) * strid
 
 # %% [markdown] tags=["en"]
 r"""
-**Short floats.** Inputs are usually float16 or bfloat16, and a product of tiles wants both in one type, so $P$ is turned into the type of $V$. Always into that of $V$: float16 ends at 65,504, while bfloat16 reaches as far as float32.
+**Short floats.** Inputs are usually float16 or bfloat16, and a product of tiles wants both in one type, so $P$ is turned into the type of $V$. Always that of $V$: float16 ends at 65,504, while bfloat16 reaches as far as float32.
 """
 
-# %% [markdown] tags=["zh"] en="da1fb42c"
+# %% [markdown] tags=["zh"] en="e7a08e64"
 r"""
 **低精度浮点数**：输入通常是 float16 或 bfloat16，而 tile 相乘要求两边类型相同，所以要把 $P$ 转成 $V$ 的类型。一定要用 $V$ 的类型：float16 最大只到 65,504，bfloat16 的范围则和 float32 一样大。
 """
@@ -460,19 +460,19 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | missing | what goes wrong | in the finished kernel |
 |---|---|---|
 | a ragged tail | keys of somebody else, phantom keys | the mask in `load_tile`; `visible` |
-| a causal mask | queries see the future; or each tile is computed | `seen`, `seen_by_all`, `seen_by_any` |
+| a causal mask | queries see the future; or every tile is computed | `seen`, `seen_by_all`, `seen_by_any` |
 | rows that see nothing | NaN | `m_ref`; $\ell = 0$ becomes 1 |
 | heads, shared key heads | one head only | `number // h_q`, `head // group` |
-| base 2 | a multiplication more for each score | `scale_log2` and `tl.exp2` |
+| base 2 | one more multiplication per score | `scale_log2` and `tl.exp2` |
 | $L$ | nothing to merge or to train with | `natural` |
 | other strides | wrong rows | `q_row`, `k_row`, `v_row` |
 | large tensors | wrong rows from $2^{31}$ elements on | `.to(tl.int64)` |
 | short floats | overflow, or a refusal | `p.to(v_tile.dtype)` |
-| $d$ that is no power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
+| $d$ that is not a power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
 | the copy engine | threads spend registers on addresses | `x.load([...])` |
 """
 
-# %% [markdown] tags=["zh"] en="05eed215"
+# %% [markdown] tags=["zh"] en="12df5521"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
@@ -576,7 +576,7 @@ check.kv_head(kv_head)
 
 # %% [markdown] tags=["en"]
 r"""
-**2 · Where does the loop end?** (10 minutes) A causal program need not visit key tiles that none of its rows can see. Write `key_tiles(r1, b_c, n_q, n_k)`: how many key tiles of `b_c` keys a program visits whose rows end just before `r1` (half-open; the last tile's `r1` may lie past `n_q`).
+**2 · Where does the loop end?** (10 minutes) A causal program need not visit key tiles that none of its rows can see. Write `key_tiles(r1, b_c, n_q, n_k)`: how many key tiles of `b_c` keys a program visits if its rows end just before `r1` (half-open; the last tile's `r1` may lie past `n_q`).
 
 <details><summary>Hint 1</summary>
 
@@ -597,7 +597,7 @@ It sees keys $0 \dots r_1 - 1 + N_k - N_q$: that is $r_1 + N_k - N_q$ keys, but 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="20fd45eb"
+# %% [markdown] tags=["zh"] en="a6b6a435"
 r"""
 **2 · 循环到哪里为止？**（10 分钟）有因果掩码时，如果程序的哪一行都看不见某个 key tile，就不必访问它。写 `key_tiles(r1, b_c, n_q, n_k)`：程序的行到 `r1` 之前为止（左闭右开；最后一个 tile 的 `r1` 可能超过 `n_q`），每个 key tile 有 `b_c` 个 key，返回它要访问几个 key tile。
 
@@ -835,12 +835,12 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
 | `num_warps`, `num_stages` | how many groups of 32 threads share a program; how many key tiles are on their way at once |
 
-Two lines are easy to misread. `if c0 + B_C > seen_by_all` masks the ragged tail too, also where all of its keys are visible: past $N_k$ there are only phantoms. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
+Two lines are easy to misread. `if c0 + B_C > seen_by_all` masks the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantoms. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
 
 To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="c0de454a"
+# %% [markdown] tags=["zh"] en="5d456898"
 r"""
 ## 完整的 kernel
 
@@ -878,10 +878,10 @@ acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="
 return m_new, l, acc
 ```
 
-In place of $-\infty$ a row that has seen no key takes 0.
+For a row that has seen no key, 0 is subtracted instead of $-\infty$.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="a9c062a0"
+# %% [markdown] tags=["zh", "slide"] en="c795e00f"
 r"""
 ## 同一个更新，一行对一行
 
@@ -958,12 +958,12 @@ r"""
 r"""
 ## Is it right?
 
-Float results differ from float64, so one must say how far is allowed. The rule here: at most **twice the error that naive attention makes in the same dtype**, plus one unit in the last place of the largest output. The shapes are chosen to hurt: ragged, more queries than keys, shared heads, several sequences, causal; $Q$ lies in memory in another order, and the scale is not the usual one. $L$ is checked too.
+Float results differ from float64, so we must say how large a difference is allowed. The rule here: at most **twice the error that naive attention makes in the same dtype**, plus one unit in the last place of the largest output. The shapes are chosen to hurt: ragged, more queries than keys, shared heads, several sequences, causal; $Q$ lies in memory in another order, and the scale is not the usual one. $L$ is checked too.
 
 Afterwards, break the kernel: change one line in the cell above, run it and this table again, and see whether the table notices.
 """
 
-# %% [markdown] tags=["zh"] en="50eabce2"
+# %% [markdown] tags=["zh"] en="273d22cd"
 r"""
 ## 算得对吗？
 
@@ -1104,12 +1104,12 @@ for point, ms in ours.items():
 
 # %% [markdown] tags=["en"]
 r"""
-Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does the whole work also when causal, yet is credited with half.
+Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet is credited with half.
 
-*Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. The card that was measured stands in the title.*
+*Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. The measured card is named in the title.*
 """
 
-# %% [markdown] tags=["zh"] en="8774a802"
+# %% [markdown] tags=["zh"] en="830a9235"
 r"""
 每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。
 
@@ -1164,14 +1164,14 @@ r"""
 r"""
 ## What could it reach?
 
-- Two products: $4d$ operations a score, on tensor cores
-- One exponential a score, on another unit
+- Two products: $4d$ operations per score, on tensor cores
+- One exponential per score, on another unit
 - If they take turns, their times add up
 
 {output}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="0c0f1ba8"
+# %% [markdown] tags=["zh", "slide"] en="13338b8a"
 r"""
 ## 最多能有多快？
 
@@ -1226,12 +1226,12 @@ for d in (64, 128):
 
 # %% [markdown] tags=["en"]
 r"""
-It is a model and not a bound. An SM holds several programs at a time: while one computes exponentials, another can multiply, and FlashAttention-3 arranges that within one program on purpose. Loads, masks and waiting pull the other way. So a figure above 100 % shows that the two overlapped; one below shows nothing yet. What limits a kernel, only a profiler tells.
+This is a model, not a bound. An SM holds several programs at a time: while one computes exponentials, another can multiply, and FlashAttention-3 arranges that within one program on purpose. Loads, masks and waiting pull the other way. So a figure above 100 % shows that the two overlapped; one below 100 % shows nothing yet. Only a profiler tells what limits a kernel.
 
-Naive attention does $4 N^2 d$ operations over at least $8 N^2$ bytes, so at most $d/2$ for each byte; ours moves more, as its softmax is in float32. The kernel reads $Q$, $K$, $V$ and writes $O$ once, if K and V of a head stay in the cache. On a roofline both have their place:
+Naive attention does $4 N^2 d$ operations over at least $8 N^2$ bytes, so at most $d/2$ per byte; ours moves more, as its softmax is in float32. The kernel reads $Q$, $K$, $V$ and writes $O$ once, if K and V of a head stay in the cache. On a roofline both have their place:
 """
 
-# %% [markdown] tags=["zh"] en="7fe5e7e6"
+# %% [markdown] tags=["zh"] en="d6ef6141"
 r"""
 这是一个模型，不是绝对的上限。一个 SM 上同时有好几个程序：一个在算指数时，另一个可以做乘法；FlashAttention-3 还特意在同一个程序里安排这样的重叠。读取、掩码和等待则把速度往下拉。所以，超过 100 % 说明两者确实有重叠；低于 100 % 还说明不了什么。限制一个 kernel 的究竟是什么，只有性能分析器（profiler）能告诉你。
 
@@ -1325,12 +1325,12 @@ The same answer three times. (1) Why does v1 need `tl.debug_barrier()`, and v2 n
 
 <details><summary>Answers</summary>
 
-(1) v1's state goes through global memory, where one thread may load what another has stored; in v2 it stays in registers. (2) `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R` in `v2_kernel`: a program for each query tile. v1's outer loop runs over key tiles, and all of them change the same rows of $O$. (3) In `finish`, once for each row; the original Algorithm 1 divides at each visit. And what you were to look for: v1 loads a K tile once and a Q tile once for each K tile; v2 does the reverse.
+(1) v1's state goes through global memory, where one thread may load what another has stored; in v2 it stays in registers. (2) `head, r0 = tl.program_id(0) // t_r, tl.program_id(0) % t_r * B_R` in `v2_kernel`: a program for each query tile. v1's outer loop runs over key tiles, and all of them change the same rows of $O$. (3) In `finish`, once for each row; the original Algorithm 1 divides at each visit. And the answer to “look for”: v1 loads a K tile once and a Q tile once for each K tile; v2 does the reverse.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="b10caa5b"
+# %% [markdown] tags=["zh"] en="3582da58"
 r"""
 三次答案相同。（1）v1 为什么要有 `tl.debug_barrier()`，v2 却不要？（2）哪一行让 v2 并行起来？v1 的外层循环为什么不能照办？（3）除以 $\ell$ 在哪里？
 
@@ -1454,7 +1454,7 @@ def my_flash_attention(q, k, v, causal=False):
 
 # %% [markdown] tags=["en"]
 r"""
-**6 · Capstone** (45 minutes, at leisure). Now all of it, from an empty cell, without looking up: `my_flash_attention(q, k, v, causal=False)` returns $O$ like `q`, from `q` of shape $(B, H_q, N_q, d)$ and `k`, `v` of shape $(B, H_{kv}, N_k, d)$. Inputs are float16 and contiguous; $d$ is a power of two from 16 to 128; $N_q$ and $N_k$ are any; $H_q$ is a multiple of $H_{kv}$; causal is aligned bottom-right; rows that see nothing give 0. Write a kernel, and a function that allocates $O$ and launches it. The check poisons all memory around your tensors.
+**6 · Capstone** (45 minutes, at leisure). Now all of it, from an empty cell, without looking anything up: `my_flash_attention(q, k, v, causal=False)` returns $O$ like `q`, from `q` of shape $(B, H_q, N_q, d)$ and `k`, `v` of shape $(B, H_{kv}, N_k, d)$. Inputs are float16 and contiguous; $d$ is a power of two from 16 to 128; $N_q$ and $N_k$ are any; $H_q$ is a multiple of $H_{kv}$; causal is aligned bottom-right; rows that see nothing give 0. Write a kernel, and a function that allocates $O$ and launches it. The check poisons all memory around your tensors.
 
 <details><summary>Hint 1</summary>
 
@@ -1475,7 +1475,7 @@ A grid of (query tiles, batch · heads). With `b, h = bh // h_q, bh % h_q` the h
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="05163cff"
+# %% [markdown] tags=["zh"] en="acf722c9"
 r"""
 **6 · 结业练习**（45 分钟，不必着急）。现在从一个空单元格开始，不翻看前面，全部自己写：`my_flash_attention(q, k, v, causal=False)` 返回与 `q` 同形状的 $O$；`q` 的形状是 $(B, H_q, N_q, d)$，`k` 和 `v` 的形状是 $(B, H_{kv}, N_k, d)$。输入是 float16，内存连续；$d$ 是 16 到 128 之间 2 的幂；$N_q$ 和 $N_k$ 任意；$H_q$ 是 $H_{kv}$ 的整数倍；因果按右下对齐；什么也看不见的行得 0。请写一个 kernel，再写一个函数来分配 $O$ 并启动它。检查会在你的张量四周填上“毒”。
 
@@ -1584,8 +1584,8 @@ r"""
 - Forward only, and $d_v = d$. Training needs the backward pass, which recomputes $P$ from $Q$, $K$ and $L$.
 - No dropout, no soft cap, no window, no variable lengths in one batch.
 - Libraries hold many kernels and choose among them. FlashAttention-3 and cuDNN overlap the softmax of one tile with the products of another and use the copy engine of newer GPUs; this kernel leaves that to the compiler, and to the other programs on the same SM.
-- The model of two ceilings knows nothing of loads, masks or waiting. It says what to expect, not why a kernel lands above or below.
-- On a T4 (capability 7.5) current Triton has no tensor-core path. The kernel is right there, it is not fast, and nothing here promises a speed-up.
+- The model of two ceilings leaves out loads, masks and waiting. It says what to expect, not why a kernel lands above or below.
+- On a T4 (capability 7.5) current Triton has no tensor-core path. The kernel is right there but not fast, and nothing here promises a speed-up.
 - The interpreter shows that the logic is right. It cannot show speed, nor how `float32` products are rounded on a GPU.
 
 ## Summary
@@ -1600,7 +1600,7 @@ r"""
 
 - Query tiles are independent: programs in shuffled order gave naive attention's result.
 - Base 2 changes nothing: the cell with $\ln 4$.
-- Zeros are no mask: the phantom keys.
+- Zeros are not a mask: the phantom keys.
 - The kernel is right on awkward shapes: the table of errors.
 - Without masks a kernel attends to what is not its own: 40 keys of 128, and the phantom keys.
 - Extra memory in proportion to $N$: the second picture, measured on the card in its title.
@@ -1613,7 +1613,7 @@ r"""
 **References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add, and exponentials as a second ceiling (section 3.2). S. Williams et al., *Roofline* (2009). J. Ainslie et al., *GQA* (2023): shared key heads.
 """
 
-# %% [markdown] tags=["zh"] en="63ee826d"
+# %% [markdown] tags=["zh"] en="30ef231a"
 r"""
 ## 结论到此为止
 
