@@ -32,6 +32,6 @@ DOWNLOAD = {
 }
 SWITCH = {"en": ("zh", "zh-CN", "中文"), "zh": ("en", "en", "English")}
 FOOTER = {
-    "en": '{licence} <a href="{licences}">Licences of everything on this site</a>.',
-    "zh": '{licence}<a href="{licences}">本网站所含软件的许可证</a>。',
+    "en": 'Licence: {licence} <a href="{licences}">Licences of everything on this site</a>.',
+    "zh": '许可：{licence}<a href="{licences}">本网站所含软件的许可证</a>。',
 }
