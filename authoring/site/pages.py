@@ -75,9 +75,10 @@ def page(course: Course, lesson: Lesson, language: str) -> NotebookNode:
 
 
 def _read(path: Path) -> NotebookNode:
-    if not path.is_file():
-        raise SourceError(path, 1, "this notebook is missing: run make notebooks")
-    return nbformat.read(path, as_version=4)
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError):  # none yet, or not JSON any more
+        raise SourceError(path, 1, "no readable notebook: run make notebooks") from None
 
 
 def _is_solution(cell: NotebookNode) -> bool:

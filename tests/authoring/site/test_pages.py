@@ -112,8 +112,12 @@ def test_a_picture_without_its_own_words_stops_the_site(built, words):
         cells_of(built, 1)
 
 
-def test_a_missing_notebook_is_named(built):
-    (built.root / "notebooks" / "zh" / "solutions" / "01_sums.ipynb").unlink()
+@pytest.mark.parametrize("text", [None, "<<<<<<< not JSON"])
+def test_a_missing_or_broken_notebook_is_named(built, text):
+    file = built.root / "notebooks" / "zh" / "solutions" / "01_sums.ipynb"
+    file.unlink()
+    if text:
+        file.write_text(text, encoding="utf-8")
     with pytest.raises(SourceError, match="run make notebooks"):
         cells_of(built, 1, "zh")
 
