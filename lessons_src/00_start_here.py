@@ -10,10 +10,10 @@ After this lesson you can
 - use four small tools that every later lesson relies on;
 - work with the exercises, the hints and the checks.
 
-The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), compute a softmax that cannot overflow (03), compute it block by block while reading (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11). Some of these lessons are still being written; `notebooks/` holds those that are done.
+The thread, lesson by lesson: cut the scores into tiles (01), keep whole rows on chip (02), compute a softmax that cannot overflow (03), compute it block by block while reading (04), merge separate results (05), put the three together as FlashAttention in NumPy (06), skip what the causal mask hides (07), choose the order of the loops (08), count memory (09), learn Triton (10), and write the kernel (11).
 """
 
-# %% [markdown] tags=["zh"] en="e1027820"
+# %% [markdown] tags=["zh"] en="4ed505a4"
 r"""
 # 00 · 从这里开始
 
@@ -25,7 +25,7 @@ r"""
 - 用好四件小工具，后面每一课都离不开它们；
 - 知道练习、提示和检查怎么用。
 
-全部课程的主线：01 把分数切成 tile（块）；02 在片上保留整行；03 做不会上溢的 softmax；04 边读边算，一块一块地做 softmax；05 合并各自算出的结果；06 三者合一，用 NumPy 写出 FlashAttention；07 跳过因果掩码遮住的部分；08 选择循环的顺序；09 算清内存这笔账；10 学习 Triton；11 写出 kernel。其中有几课还在编写，已完成的都在 `notebooks/` 里。
+全部课程的主线：01 把分数切成 tile（块）；02 在片上保留整行；03 做不会上溢的 softmax；04 边读边算，一块一块地做 softmax；05 合并各自算出的结果；06 三者合一，用 NumPy 写出 FlashAttention；07 跳过因果掩码遮住的部分；08 选择循环的顺序；09 算清内存这笔账；10 学习 Triton；11 写出 kernel。
 """
 
 # %% [markdown] tags=["en", "slide"]

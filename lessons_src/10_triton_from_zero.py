@@ -419,16 +419,16 @@ r"""
 r"""
 ## Exercises, first half
 
-1. Copy with a mask (10 minutes)
-2. Row maximum (10)
+1. Copy with a mask (8 minutes)
+2. Row maximum (7)
 """
 
-# %% [markdown] tags=["zh", "slide"] en="76a9cfd1"
+# %% [markdown] tags=["zh", "slide"] en="c4fa2f3d"
 r"""
 ## 练习，前半课
 
-1. 带掩码的复制（10 分钟）
-2. 每行的最大值（10）
+1. 带掩码的复制（8 分钟）
+2. 每行的最大值（7）
 """
 
 # %% [markdown] tags=["en"]
@@ -854,20 +854,20 @@ print("every score is", out.unique().tolist())
 r"""
 ## Exercises, second half
 
-3. Online softmax over column tiles (15 minutes)
-4. How wide a tile? (3)
-5. One tile of scores (10)
-6. Two products in one kernel (15)
+3. Online softmax over column tiles (12 minutes)
+4. How wide a tile? (2)
+5. One tile of scores (8)
+6. Two products in one kernel (12)
 """
 
-# %% [markdown] tags=["zh", "slide"] en="fa265439"
+# %% [markdown] tags=["zh", "slide"] en="2acca619"
 r"""
 ## 练习，后半课
 
-3. 沿列方向的在线 softmax（15 分钟）
-4. tile 要多宽？（3）
-5. 一个分数 tile（10）
-6. 一个 kernel 里的两个乘积（15）
+3. 沿列方向的在线 softmax（12 分钟）
+4. tile 要多宽？（2）
+5. 一个分数 tile（8）
+6. 一个 kernel 里的两个乘积（12）
 """
 
 # %% [markdown] tags=["en"]
