@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 
 from utils.checks.capstone_models import SLIPS
+from utils.device import interpreter_is_on
 
 
 def head_divide(h, h_q, h_kv):
@@ -63,6 +64,10 @@ def tiles_one_more(r1, b_c, n_q, n_k):
     return math.ceil(min(n_k, max(0, last_key + 1)) / b_c)
 
 
+def tiles_plus_one(r1, b_c, n_q, n_k):
+    return min(n_k, max(0, r1 + n_k - n_q)) // b_c + 1
+
+
 def tiles_keys(r1, b_c, n_q, n_k):
     return max(0, min(n_k, r1 + n_k - n_q))
 
@@ -77,6 +82,10 @@ def lse_parts(m2, l):
 
 def lse_base_2(m2, l):
     return np.log2(l) + m2
+
+
+def lse_power(m2, l):
+    return np.log(l * 2.0**m2)
 
 
 def lse_only_m(m2, l):
@@ -272,6 +281,90 @@ def heart_half_p_only(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def heart_clamped(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.maximum(m_new, 0.0)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_old_guard(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_one_maximum(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_divided(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    acc /= l[:, None]
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_bare_units(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2((m - ref) * scale_log2), tl.exp2((scores - ref[:, None]) * scale_log2)
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_natural(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * (scale_log2 * 0.6931471805599453)
+    m_new = tl.maximum(m, tl.max(s, 1))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp(m - ref), tl.exp(s - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def update_guards_weights(m, l, acc, scores, v_tile, scale_log2):
+    """Guards α and P themselves instead of the reference."""
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha = tl.where(m == -float("inf"), 0.0, tl.exp2(m - m_new))
+    p = tl.where(scores == -float("inf"), 0.0, tl.exp2(s - m_new[:, None]))
+    return (
+        m_new,
+        alpha * l + tl.sum(p, 1),
+        alpha[:, None] * acc + tl.dot(p.to(v_tile.dtype), v_tile),
+    )
+
+
+def heart_undecorated(m, l, acc, scores, v_tile, scale_log2):
+    return m, l, acc
+
+
+@triton.jit
 def whole_kernel(
     q, k, v, out, n_q, n_k, h_q, h_kv, scale,
     CAUSAL: tl.constexpr, D: tl.constexpr, B_R: tl.constexpr, B_C: tl.constexpr, SLIP: tl.constexpr,
@@ -286,11 +379,17 @@ def whole_kernel(
     kv = (b * h_kv + kv_head) * n_k * D
     if SLIP == "first_batch":
         kv = kv_head * n_k * D
+    if SLIP == "far_away":
+        kv = (b * h_kv + kv_head) * n_k * D * 4096
     rows, f = i * B_R + tl.arange(0, B_R), tl.arange(0, D)
     inside = (rows < n_q)[:, None]
     at = (bh * n_q + rows)[:, None] * D + f[None, :]
     q_tile = tl.load(q + at, mask=inside, other=0.0)
+    if SLIP == "q_not_masked":
+        q_tile = tl.load(q + at)
     m = tl.full([B_R], -float("inf"), tl.float32)
+    if SLIP == "starts_at_zero":
+        m = tl.zeros([B_R], tl.float32)
     l = tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D], tl.float32)
     offset = n_k - n_q
@@ -298,7 +397,13 @@ def whole_kernel(
         offset = 0
     if SLIP == "one_key_less":
         offset -= 1
+    if SLIP == "one_key_more":
+        offset += 1
+    if SLIP == "upside_down":
+        offset = n_q - n_k
     end = n_k
+    if CAUSAL and SLIP == "loop_ends_early":
+        end = tl.minimum(n_k, (i + 1) * B_R)
     if SLIP == "tail_dropped":
         end = n_k // B_C * B_C
     hidden = -1e9 if SLIP == "finite_sentinel" else -float("inf")
@@ -349,6 +454,12 @@ def whole(slip: str = "", b_r: int = 32, b_c: int = 32):
         (b, h_q, n_q, d), (h_kv, n_k) = q.shape, k.shape[1:3]
         scale = {"no_scale": 1.0, "scale_d": 1 / d}.get(slip, d**-0.5)
         out = torch.empty_like(q)
+        if slip == "float32_out":
+            out = out.float()
+        if slip == "q_overwritten":
+            out = q
+        if slip == "q_scaled_in_place":
+            scale, q = 1.0, q.mul_(scale)
         grid = (triton.cdiv(n_q, b_r), b * h_q)
         if slip == "queries_dropped":
             grid = (n_q // b_r, b * h_q)
@@ -357,6 +468,12 @@ def whole(slip: str = "", b_r: int = 32, b_c: int = 32):
         return out
 
     return my_flash_attention
+
+
+def whole_repeated(q, k, v, causal=False):
+    """Copies K and V for each query head first; the copies come from elsewhere than torch.empty."""
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    return whole()(q, k, torch.from_numpy(v.cpu().numpy()).to(q.device), causal)
 
 
 def whole_by_hand(q, k, v, causal=False):
@@ -369,15 +486,17 @@ def whole_by_hand(q, k, v, causal=False):
     return (torch.softmax(s, 3).nan_to_num() @ v).to(q.dtype)
 
 
+UNNAMED = ("write_outside", "q_overwritten", "q_scaled_in_place", "float32_out")
+WATCHED = ("q_not_masked", "far_away")  # a GPU shows neither
 TRUTH = {"a": False, "b": True, "c": False, "d": True, "e": False}
 
 RIGHT = {
     "kv_head": [head_divide, head_scaled],
     "key_tiles": [tiles_formula, tiles_counted],
     "natural_lse": [lse_whole, lse_parts],
-    "update": [update_plain, update_merged],
+    "update": [update_plain, update_merged, update_guards_weights],
     "judge": [TRUTH],
-    "capstone": [whole(), whole(b_r=16, b_c=64), whole_by_hand],
+    "capstone": [whole(), whole(b_r=16, b_c=64), whole_repeated, whole_by_hand],
 }
 
 WRONG = {
@@ -391,7 +510,7 @@ WRONG = {
         "offset_forgotten": [tiles_top_left],
         "offset_upside_down": [tiles_swapped],
         "negative_not_clamped": [tiles_negative],
-        "off_by_one": [tiles_one_more],
+        "off_by_one": [tiles_one_more, tiles_plus_one],
         "keys_not_tiles": [tiles_keys],
     },
     "natural_lse": {
@@ -399,6 +518,7 @@ WRONG = {
         "only_m_converted": [lse_only_m],
         "only_l_converted": [lse_only_l],
         "wrong_direction": [lse_wrong_way],
+        "power_taken": [lse_power],
     },
     "update": {
         "acc_not_rescaled": [heart_acc],
@@ -415,10 +535,15 @@ WRONG = {
         "m_not_scaled": [heart_bare_m],
         "no_guard": [heart_no_guard],
         "m_ref_returned": [heart_returns_ref],
+        "m_not_base_2": [heart_bare_units, heart_natural],
+        "guard_on_old_m": [heart_old_guard],
+        "divided_inside": [heart_divided],
+        "one_maximum_for_all": [heart_one_maximum],
+        "never_below_zero": [heart_clamped],
         "half": [heart_half],
-        "": [heart_half_p_only],
+        "": [heart_half_p_only, heart_undecorated],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
     "capstone": {slip: [whole(slip), whole(slip, b_r=16, b_c=64)] for slip in SLIPS}
-    | {"": [whole("write_outside")]},
+    | {"": [whole(slip) for slip in UNNAMED + (WATCHED if interpreter_is_on() else ())]},
 }

@@ -49,9 +49,10 @@ def right(q, k, v, causal: bool, scale: float) -> tuple[np.ndarray, np.ndarray]:
 
 def O_and_L(update, q, k, v, causal: bool, scale: float, dtype: str):
     """Run the lesson's kernel with this update on guarded q, k, v; return some features of O, and L."""
-    from utils.checks.guarded import Guarded
+    from utils.checks.guarded import Guarded, must_be_a_kernel
     from utils.kernels.forward import flash_attention
 
+    must_be_a_kernel(update, "fn")
     inputs = {name: Guarded(x[None, None], dtype) for name, x in zip("qkv", (q, k, v), strict=True)}
     tensors = [x.tensor for x in inputs.values()]
     how = {"causal": causal, "scale": scale, "return_lse": True, "update": update}
@@ -63,20 +64,22 @@ def O_and_L(update, q, k, v, causal: bool, scale: float, dtype: str):
     return out[:, :SHOWN], lse
 
 
-def wild_qkv(shape: tuple, wild: float, peak: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def wild_qkv(
+    shape: tuple, wild: float, peak: bool, low: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return q (B, H_q, N_q, d), k and v (B, H_kv, N_k, d), exact in float16.
 
     wild: how far scores rise and fall along the keys. peak: the last key has the score 1000 for
-    every query.
+    every query. low: all scores lie near −1000.
     """
     b, h_q, h_kv, n_q, n_k, d = shape
     rng = np.random.default_rng(n_q + n_k)
     q = rng.standard_normal((b, h_q, n_q, d))
     k, v = rng.standard_normal((2, b, h_kv, n_k, d))
     v[..., 0] += np.arange(n_k) / 50  # far keys have other values
-    if wild or peak:
+    if wild or peak or low:
         q[..., 0] = math.sqrt(d)
-        k[..., 0] = wild * np.sin(np.arange(n_k) / 40)
+        k[..., 0] = wild * np.sin(np.arange(n_k) / 40) - 1000 * low
         k[..., -1, 0] += 1000 * peak
     return tuple(x.astype(np.float16) for x in (q, k, v))
 
@@ -101,23 +104,49 @@ def guarded_call(attention, q, k, v, causal: bool):
         return rows_of(attention(q, k, v, causal))
     from utils.checks.allocations import GuardedAllocations
     from utils.checks.guarded import Guarded
+    from utils.checks.watch import watched
 
     inputs = {name: Guarded(x, "float16") for name, x in zip("qkv", (q, k, v), strict=True)}
-    with GuardedAllocations() as own, unwrapped():
+    with GuardedAllocations(dict(inputs)) as own, watched(own.memories) as strays, unwrapped():
         out = attention(*(x.tensor for x in inputs.values()), causal=causal)
     own.must_be_left_alone_outside()
     for name, x in inputs.items():
+        x.must_be_left_alone(name)
         x.must_be_left_alone_outside(name)
     if out is None:
         return None
-    if tuple(out.shape) != q.shape:
-        raise ValueError(
+    must_be_like(out, inputs["q"].tensor)
+    out = rows_of(out.detach().cpu().double().numpy())
+    if strays and np.isfinite(out).all():  # NaN shows by itself where poison was read
+        raise IndexError(
             say(
-                en=f"O has the shape {tuple(out.shape)}, but q has {q.shape}",
-                zh=f"O 的形状是 {tuple(out.shape)}，而 q 的是 {q.shape}",
+                en=f"the result is not the poison’s, but the kernel read outside its tensors: {', '.join(strays[:3])}"
+                " (elements after the start). Give that load a mask, and other=0.0.",
+                zh=f"结果里没有“毒”，但 kernel 读到了张量之外：{'、'.join(strays[:3])}（离开头的元素个数）。那个 load 要加掩码，并写 other=0.0。",
             )
         )
-    return rows_of(out.detach().cpu().double().numpy())
+    return out
+
+
+def must_be_like(out, q) -> None:
+    """Raise TypeError or ValueError unless out is one tensor with the shape and the dtype of q."""
+    if not hasattr(out, "dtype"):
+        name = type(out).__name__
+        raise TypeError(say(en=f"return O alone, not a {name}", zh=f"只返回 O，不要返回 {name}"))
+    if out.shape != q.shape:
+        raise ValueError(
+            say(
+                en=f"O has the shape {tuple(out.shape)}, but q has {tuple(q.shape)}",
+                zh=f"O 的形状是 {tuple(out.shape)}，而 q 的是 {tuple(q.shape)}",
+            )
+        )
+    if out.dtype != q.dtype:
+        raise TypeError(
+            say(
+                en=f"O is {out.dtype}, but q is {q.dtype}: allocate it like q",
+                zh=f"O 是 {out.dtype}，而 q 是 {q.dtype}：分配时请与 q 一致",
+            )
+        )
 
 
 def rows_of(out):

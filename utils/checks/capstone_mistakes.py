@@ -57,6 +57,30 @@ def words() -> list[tuple[str, str, str]]:
             ),
         ),
         (
+            "one_key_more",
+            "algebra",
+            say(
+                en="each query sees one key too many: c ≤ r + N_k − N_q, without + 1.",
+                zh="每个 query 都多看了一个 key：是 c ≤ r + N_k − N_q，不用再加 1。",
+            ),
+        ),
+        (
+            "upside_down",
+            "algebra",
+            say(
+                en="the offset is N_k − N_q, not N_q − N_k.",
+                zh="偏移量是 N_k − N_q，而不是 N_q − N_k。",
+            ),
+        ),
+        (
+            "loop_ends_early",
+            "algebra",
+            say(
+                en="the loop over keys ends with the program's rows, top-left. Its last row r sees keys up to r + N_k − N_q.",
+                zh="对 key 的循环在本程序的最后一行处就停了，这是左上对齐。最后一行 r 看得见的 key 一直到 r + N_k − N_q。",
+            ),
+        ),
+        (
             "head_modulo",
             "algebra",
             say(
@@ -145,6 +169,16 @@ def words() -> list[tuple[str, str, str]]:
             say(
                 en="the reference is the maximum of one tile alone; when maxima fall by hundreds, α overflows.",
                 zh="参照值只取了一个 tile 的最大值；最大值下降几百时，α 会上溢。",
+            ),
+        ),
+        (
+            "starts_at_zero",
+            "floats",
+            say(
+                en="m lies far above the scores, and every weight vanishes: it starts at a finite number"
+                " (start at −∞), or all rows of the tile share one maximum (take each row’s own).",
+                zh="m 远高于分数，权重全部下溢成零：要么 m 从有限的数开始（应从 −∞ 开始），"
+                "要么 tile 的各行共用了一个最大值（每行要取自己的）。",
             ),
         ),
         (

@@ -18,6 +18,10 @@ SLIPS = {  # slip → whether the width of a key tile matters
     "not_causal": False,
     "top_left": False,
     "one_key_less": False,
+    "one_key_more": False,
+    "upside_down": False,
+    "loop_ends_early": True,
+    "starts_at_zero": True,
     "head_modulo": False,
     "first_head": False,
     "first_batch": False,
@@ -66,7 +70,8 @@ def one_head(q, k, v, causal: bool, slip: str, width: int) -> np.ndarray:
         return np.full(q.shape, np.nan)
     scale = {"no_scale": 1.0, "scale_d": 1 / d}.get(slip, 1 / math.sqrt(d))
     k, v = (padded(x, width) for x in (k, v))
-    m, l, acc = np.full(n_q, -np.inf, "f4"), np.zeros(n_q, "f4"), np.zeros(q.shape, "f4")
+    nothing = 0.0 if slip == "starts_at_zero" else -np.inf
+    m, l, acc = np.full(n_q, nothing, "f4"), np.zeros(n_q, "f4"), np.zeros(q.shape, "f4")
     for c0 in range(0, n_k // width * width if slip == "tail_dropped" else n_k, width):
         cols = np.arange(c0, c0 + width)
         s, visible = scale * q @ k[cols].T, seen(n_q, n_k, cols, causal, slip)
@@ -95,8 +100,12 @@ def seen(n_q: int, n_k: int, cols, causal: bool, slip: str) -> np.ndarray:
     if slip != "phantom_keys":
         visible &= (cols < n_k)[None, :]
     if causal and slip != "not_causal":
-        offset = {"top_left": 0, "one_key_less": n_k - n_q - 1}.get(slip, n_k - n_q)
+        wrong = {"top_left": 0, "one_key_less": n_k - n_q - 1, "one_key_more": n_k - n_q + 1}
+        offset = (wrong | {"upside_down": n_q - n_k}).get(slip, n_k - n_q)
         visible &= cols[None, :] <= np.arange(n_q)[:, None] + offset
+    if causal and slip == "loop_ends_early":
+        ends = (np.arange(n_q) // len(cols) + 1) * len(cols)  # of the program's rows, not its keys
+        visible &= cols[None, :] < ends[:, None]
     return visible
 
 

@@ -48,6 +48,18 @@ class Guarded:
     def array(self) -> np.ndarray:
         return self.tensor.double().cpu().numpy()
 
+    def must_be_left_alone(self, name: str) -> None:
+        """Raise ValueError when the tensor itself has changed: it is somebody's input."""
+        before = self.before.as_strided(self.tensor.shape, self.strides, self.guard)
+        if not torch.equal(self.tensor, before):
+            raise ValueError(
+                say(
+                    en=f"{name} itself was changed, and the caller still needs it: write the result"
+                    " into a tensor of its own, and scale inside the kernel.",
+                    zh=f"{name} 本身被改动了，而调用者还要用它：请把结果写进新分配的张量，缩放放在 kernel 里做。",
+                )
+            )
+
     def must_be_left_alone_outside(self, name: str) -> None:
         """Raise WroteOutside when anything but the tensor has changed."""
         self.before.as_strided(self.tensor.shape, self.strides, self.guard).copy_(self.tensor)
@@ -93,6 +105,17 @@ def output(*shape: int, dtype: str = "float32", gap: int = 0) -> Guarded:
     return Guarded(np.full(shape, UNTOUCHED), dtype, gap, poison=UNTOUCHED)
 
 
+def must_be_a_kernel(function, sign: str) -> None:
+    """Raise TypeError when a function lacks the attribute that @triton.jit gives it."""
+    if not hasattr(function, sign):
+        raise TypeError(
+            say(
+                en="this is a plain function: @triton.jit is missing above its def",
+                zh="这只是普通的函数：它的 def 上面少了 @triton.jit",
+            )
+        )
+
+
 def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, strays=None, **constants):
     """Run kernel[grid](*ins, out, *args, **constants); return what out holds, in float64.
 
@@ -100,13 +123,7 @@ def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, strays=None, **c
     place that is read outside the tensors is added, where kernels can be watched. Raises what the
     kernel raises, without Triton's wrapping, OutOfReach and WroteOutside.
     """
-    if not hasattr(kernel, "__getitem__"):
-        raise TypeError(
-            say(
-                en="this is a plain function: @triton.jit is missing above its def",
-                zh="这只是普通的函数：它的 def 上面少了 @triton.jit",
-            )
-        )
+    must_be_a_kernel(kernel, "__getitem__")
     memories = {"out": out} | ins
     try:
         with watched(memories) as seen:

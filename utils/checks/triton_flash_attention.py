@@ -138,8 +138,8 @@ def key_tiles() -> Exercise:
                 "algebra",
                 lambda r1, b_c, n_q, n_k: -(-min(n_k, max(0, r1 + n_k - n_q + 1)) // b_c),
                 say(
-                    en="one key too many: the last row is r1 − 1, so r1 + N_k − N_q keys are visible.",
-                    zh="多算了一个 key：最后一行是 r1 − 1，所以可见的 key 有 r1 + N_k − N_q 个。",
+                    en="too many: r1 + N_k − N_q keys are visible, as the last row is r1 − 1; and `// b_c + 1` adds a tile where b_c divides that.",
+                    zh="多了：最后一行是 r1 − 1，所以可见的 key 有 r1 + N_k − N_q 个；另外，能被 b_c 整除时，`// b_c + 1` 会多算一个 tile。",
                 ),
             ),
             Mistake(
@@ -159,15 +159,14 @@ def key_tiles() -> Exercise:
 def natural_lse() -> Exercise:
     """natural_lse(m2, l): L = ln Σ e^s from the base-2 maximum and denominator."""
 
-    def case(scores: list, says: str) -> Case:
+    def case(scores: list, says: str, kind: str = "algebra") -> Case:
         s = np.array(scores, dtype=float)
         m2 = s.max(axis=1) * math.log2(math.e)
         l = np.exp(s - s.max(axis=1, keepdims=True)).sum(axis=1)
         top = s.max(axis=1)
         expected = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
-        return Case(
-            says, (m2, l), expected, tolerance=1e-5
-        )  # float32, the kernel's type, is enough
+        # float32, the kernel's type, is enough
+        return Case(says, (m2, l), expected, kind, tolerance=1e-5)
 
     return Exercise(
         cases=[
@@ -176,7 +175,11 @@ def natural_lse() -> Exercise:
                 say(en="scores [0, ln 3]: L = ln 4", zh="分数 [0, ln 3]：L = ln 4"),
             ),
             case([[5.0, 5.0, 5.0]], say(en="three equal scores", zh="三个相等的分数")),
-            case([[-200, -201], [2000, 1]], say(en="two rows, far apart", zh="两行，相差很大")),
+            case(
+                [[-200, -201], [2000, 1]],
+                say(en="two rows, far apart", zh="两行，相差很大"),
+                kind="floats",
+            ),
             Case(
                 say(en="a row that sees no key", zh="一个 key 也看不见的行"),
                 (np.array([-np.inf]), np.array([0.0])),
@@ -210,6 +213,15 @@ def natural_lse() -> Exercise:
                 say(
                     en="ln ℓ is right, but m₂ still counts powers of 2: multiply it by ln 2.",
                     zh="ln ℓ 是对的，但 m₂ 仍是 2 的指数：请乘以 ln 2。",
+                ),
+            ),
+            Mistake(
+                "power_taken",
+                "floats",
+                lambda m2, l: np.log(np.exp2(m2) * l),
+                say(
+                    en="2^m₂ itself was computed, and it overflows. Take the logarithm of the product by hand: m₂ + log₂ ℓ.",
+                    zh="真的去算了 2^m₂，它会上溢。乘积的对数要先展开：m₂ + log₂ ℓ。",
                 ),
             ),
             Mistake(
@@ -262,6 +274,11 @@ def update() -> Exercise:
             case(
                 say(en="all scores near 1000", zh="所有分数都在 1000 附近"),
                 1000 + steps[:70] % 3,
+                kind="floats",
+            ),
+            case(
+                say(en="all scores near −1000", zh="所有分数都在 −1000 附近"),
+                steps[:70] % 3 - 1000,
                 kind="floats",
             ),
             case(
@@ -346,29 +363,51 @@ def capstone() -> Exercise:
     from utils.checks.attention_cases import definition, guarded_call, rows_of, wild_qkv
     from utils.checks.capstone_mistakes import capstone_mistakes
 
-    def case(says: str, shape: tuple, causal=False, kind="algebra", wild=0.0, peak=False) -> Case:
-        q, k, v = wild_qkv(shape, wild, peak)
+    def case(says: str, shape: tuple, causal=False, kind="algebra", wild=0.0, **how) -> Case:
+        q, k, v = wild_qkv(shape, wild, how.get("peak", False), how.get("low", False))
         b, h_q, h_kv, n_q, n_k, d = shape
         sizes = f"q ({b}, {h_q}, {n_q}, {d}), k and v ({b}, {h_kv}, {n_k}, {d})"
         call = f"my_flash_attention(q, k, v, causal={causal}), float16, {sizes}"
-        return Case(
-            says, (q, k, v, causal), rows_of(definition(q, k, v, causal)), kind, 5e-3, call=call
-        )
+        right = rows_of(definition(q, k, v, causal))
+        return Case(says, (q, k, v, causal), right, kind, 5e-3, how.get("otherwise", ""), call)
+
+    loop = say(
+        en="Look at the scale, at what α multiplies, and at m = m_new: it ends the loop's body.",
+        zh="请检查缩放因子、α 乘的是什么，以及循环体末尾的 m = m_new。",
+    )
+    mask = say(
+        en="Without a mask it was right. Look at c ≤ r + N_k − N_q, and at where the loop over keys ends.",
+        zh="没有掩码时是对的。请检查 c ≤ r + N_k − N_q，以及对 key 的循环到哪里为止。",
+    )
+    heads = say(
+        en="One head was right. Look at the grid (batch · H_q in all), and at where a head begins in q and O, and in k and v.",
+        zh="一个头时是对的。请检查网格（总共 batch · H_q），以及一个头在 q、O 和 k、v 中各从哪里开始。",
+    )
 
     return Exercise(
         use=guarded_call,
         cases=[
-            case(say(en="one head, 128 × 128", zh="一个头，128 × 128"), (1, 1, 1, 128, 128, 32)),
+            case(
+                say(en="one head, 128 × 128", zh="一个头，128 × 128"),
+                (1, 1, 1, 128, 128, 32),
+                otherwise=loop,
+            ),
             case(
                 say(en="ragged: 45 queries, 300 keys", zh="有尾块：45 个 query，300 个 key"),
                 (1, 1, 1, 45, 300, 32),
                 wild=2.0,
             ),
-            case(say(en="causal, 100 × 100", zh="因果，100 × 100"), (1, 1, 1, 100, 100, 16), True),
             case(
-                say(en="causal, 37 queries, 90 keys", zh="因果，37 个 query，90 个 key"),
-                (1, 1, 1, 37, 90, 16),
+                say(en="causal, 100 × 100", zh="因果，100 × 100"),
+                (1, 1, 1, 100, 100, 16),
                 True,
+                otherwise=mask,
+            ),
+            case(
+                say(en="causal, 37 queries, 170 keys", zh="因果，37 个 query，170 个 key"),
+                (1, 1, 1, 37, 170, 16),
+                True,
+                otherwise=mask,
             ),
             case(
                 say(
@@ -376,6 +415,13 @@ def capstone() -> Exercise:
                     zh="2 个序列，6 个 query 头，2 个 key 头",
                 ),
                 (2, 6, 2, 20, 35, 16),
+                otherwise=heads,
+            ),
+            case(
+                say(en="all scores near −1000", zh="所有分数都在 −1000 附近"),
+                (1, 1, 1, 16, 70, 16),
+                kind="floats",
+                low=True,
             ),
             case(
                 say(en="scores that rise and fall by hundreds", zh="分数大起大落，相差几百"),

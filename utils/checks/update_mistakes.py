@@ -97,6 +97,49 @@ def words() -> list[tuple[str, str, str]]:
             ),
         ),
         (
+            "m_not_base_2",
+            "algebra",
+            say(
+                en="O is right and L is not: m was kept in another unit. The kernel takes it for a power"
+                " of 2: return the maximum of scores * scale_log2.",
+                zh="O 对了，L 不对：m 用了别的单位。kernel 把它当作 2 的指数：请返回 scores * scale_log2 的最大值。",
+            ),
+        ),
+        (
+            "guard_on_old_m",
+            "algebra",
+            say(
+                en="the guard asks whether the old m is −∞; it is in every first tile, also where keys"
+                " are visible. Ask m_new: `tl.where(m_new == ...)`.",
+                zh="保护的条件看的是旧的 m；而每一行在第一个 tile 时它都是 −∞，即使看得见 key。请改看 m_new：`tl.where(m_new == ...)`。",
+            ),
+        ),
+        (
+            "divided_inside",
+            "algebra",
+            say(
+                en="acc was divided by ℓ already. Leave it unnormalised: the kernel divides once, after the loop.",
+                zh="acc 已经除以了 ℓ。请不要归一化：kernel 在循环之后只除一次。",
+            ),
+        ),
+        (
+            "one_maximum_for_all",
+            "floats",
+            say(
+                en="all rows of the tile got one maximum. Each row needs its own, over its keys: tl.max(scores, 1).",
+                zh="整个 tile 的各行共用了一个最大值。每一行要有自己的，只对它的 key 取：tl.max(scores, 1)。",
+            ),
+        ),
+        (
+            "never_below_zero",
+            "floats",
+            say(
+                en="the reference never falls below 0, so every weight vanishes when all scores lie far"
+                " below. Replace it by 0 only where m_new is −∞.",
+                zh="参照值从不低于 0，于是所有分数都远小于 0 时，权重全部下溢成零。只有 m_new 是 −∞ 时才用 0 代替。",
+            ),
+        ),
+        (
             "tile_maximum",
             "floats",
             say(

@@ -134,6 +134,50 @@ def m_ref_returned(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def m_not_base_2(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, 1.0)
+    p = tl.exp2((scores - m_ref[:, None]) * scale_log2)
+    alpha = tl.exp2((m - m_ref) * scale_log2)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def guard_on_old_m(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    m_ref = tl.where(m == -float("inf"), 0.0, m_new)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def divided_inside(m, l, acc, scores, v_tile, scale_log2):
+    m_new, m_ref = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    l = alpha * l + tl.sum(p, 1)
+    return m_new, l, product(p, v_tile, acc * alpha[:, None]) / l[:, None]
+
+
+@triton.jit
+def one_maximum_for_all(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores) * scale_log2)
+    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def never_below_zero(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    m_ref = tl.maximum(m_new, 0.0)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
 def half(m, l, acc, scores, v_tile, scale_log2):
     m_new, m_ref = maximum(m, scores, scale_log2)
     p = tl.exp2(scores * scale_log2 - m_ref[:, None])
