@@ -469,10 +469,10 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | large tensors | wrong rows from $2^{31}$ elements on | `.to(tl.int64)` |
 | short floats | overflow, or a refusal | `p.to(v_tile.dtype)` |
 | $d$ that is not a power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
-| the copy engine | threads spend registers on addresses | `x.load([...])` |
+| the copy engine, which fetches whole tiles | threads spend registers on addresses | `x.load([...])` |
 """
 
-# %% [markdown] tags=["zh"] en="12df5521"
+# %% [markdown] tags=["zh"] en="44992dc8"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
@@ -488,7 +488,7 @@ r"""
 | 大张量 | 从 $2^{31}$ 个元素起读错行 | `.to(tl.int64)` |
 | 低精度浮点数 | 上溢，或者被拒绝 | `p.to(v_tile.dtype)` |
 | 不是 2 的幂的 $d$ | `tl.arange` 拒绝 | `D_PAD`，`D` 之外填零 |
-| 拷贝引擎 | 线程花寄存器算地址 | `x.load([...])` |
+| 整块取 tile 的拷贝引擎 | 线程花寄存器算地址 | `x.load([...])` |
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -1030,17 +1030,17 @@ r"""
 
 **Predict:**
 
-- $N = 1024$: the hand-tuned library, or these hundred lines?
+- $N = 1024$: which of the others will be faster than our kernel?
 - $N = 4096$: how many times slower is naive attention?
 """
 
-# %% [markdown] tags=["zh", "slide"] en="7f6593c5"
+# %% [markdown] tags=["zh", "slide"] en="fe328a9d"
 r"""
 ## 有多快？
 
 **先猜后算**：
 
-- $N = 1024$：手工调优的库，还是这百来行代码？
+- $N = 1024$：其他方法里，哪些会比我们的 kernel 快？
 - $N = 4096$：朴素注意力要慢多少倍？
 """
 
@@ -1050,28 +1050,32 @@ r"""
 
 On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, beside naive attention, and beside FlashAttention-3 where it is installed. Operations are counted as $4 B H N^2 d$, and half of that when causal. A backend that refuses the card says so. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
 
-**Predict.** Which will be faster at $N = 1024$: the hand-tuned library or these hundred lines? And how many times slower is naive attention at $N = 4096$?
+All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. Naive attention is left out where $S$ and $P$ would fill more than half of the memory.
+
+**Predict.** At $N = 1024$, which of them will be faster than the kernel above? And how many times slower is naive attention at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="52821bff"
+# %% [markdown] tags=["zh"] en="4bb82680"
 r"""
 ## 有多快？
 
 如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。哪个后端不支持这块显卡，它自己会说明。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
-**先猜后算**：$N = 1024$ 时谁更快：手工调优的库，还是这百来行代码？$N = 4096$ 时，朴素注意力要慢多少倍？
+各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
+
+**先猜后算**：$N = 1024$ 时，它们当中哪些会比上面的 kernel 快？$N = 4096$ 时，朴素注意力要慢多少倍？
 """
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## On an H200: above SDPA flash, below cuDNN
+## On an H200: above SDPA flash; below cuDNN at d = 128, near it at 64
 
 {picture}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="56f82f9c"
+# %% [markdown] tags=["zh", "slide"] en="d29d2184"
 r"""
-## 在一块 H200 上：快过 SDPA flash，慢于 cuDNN
+## 在一块 H200 上：快过 SDPA flash；d = 128 时慢于 cuDNN，64 时与它接近
 
 {picture}
 """
@@ -1226,16 +1230,16 @@ for d in (64, 128):
 
 # %% [markdown] tags=["en"]
 r"""
-This is a model, not a bound. An SM holds several programs at a time: while one computes exponentials, another can multiply, and FlashAttention-3 arranges that within one program on purpose. Loads, masks and waiting pull the other way. So a figure above 100 % shows that the two overlapped; one below 100 % shows nothing yet. Only a profiler tells what limits a kernel.
+This is a model, not a bound. An SM holds several programs at a time: while one computes exponentials, another can multiply, and FlashAttention-3 arranges that within one program on purpose. Loads, masks and waiting pull the other way. So a figure above 100 % suggests that the two overlapped (or that clocks ran higher than in the large product); one below 100 % shows nothing yet. Only a profiler tells what limits a kernel.
 
-Naive attention does $4 N^2 d$ operations over at least $8 N^2$ bytes, so at most $d/2$ per byte; ours moves more, as its softmax is in float32. The kernel reads $Q$, $K$, $V$ and writes $O$ once, if K and V of a head stay in the cache. On a roofline both have their place:
+Naive attention does $4 N^2 d$ operations over at least $8 N^2$ bytes, so at most $d/2$ per byte; ours moves more, as its softmax is in float32. The kernel reads $Q$, $K$, $V$ and writes $O$ once, if K and V of a head stay in the cache. A *roofline* draws these ceilings over the operations per byte, and both have their place on it:
 """
 
-# %% [markdown] tags=["zh"] en="d6ef6141"
+# %% [markdown] tags=["zh"] en="f9ee205f"
 r"""
-这是一个模型，不是绝对的上限。一个 SM 上同时有好几个程序：一个在算指数时，另一个可以做乘法；FlashAttention-3 还特意在同一个程序里安排这样的重叠。读取、掩码和等待则把速度往下拉。所以，超过 100 % 说明两者确实有重叠；低于 100 % 还说明不了什么。限制一个 kernel 的究竟是什么，只有性能分析器（profiler）能告诉你。
+这是一个模型，不是绝对的上限。一个 SM 上同时有好几个程序：一个在算指数时，另一个可以做乘法；FlashAttention-3 还特意在同一个程序里安排这样的重叠。读取、掩码和等待则把速度往下拉。所以，超过 100 % 提示两者可能有重叠（也可能是时钟频率比做大矩阵乘法时高）；低于 100 % 还说明不了什么。限制一个 kernel 的究竟是什么，只有性能分析器（profiler）能告诉你。
 
-朴素注意力做 $4 N^2 d$ 次运算，至少要搬运 $8 N^2$ 个字节，所以每个字节最多合 $d/2$ 次；我们这一个的 softmax 用 float32，搬得更多。如果一个头的 K 和 V 能留在缓存里，我们的 kernel 只要把 $Q$、$K$、$V$ 各读一遍，把 $O$ 写一遍。在屋顶线模型（roofline）里，两者各有各的位置：
+朴素注意力做 $4 N^2 d$ 次运算，至少要搬运 $8 N^2$ 个字节，所以每个字节最多合 $d/2$ 次；我们这一个的 softmax 用 float32，搬得更多。如果一个头的 K 和 V 能留在缓存里，我们的 kernel 只要把 $Q$、$K$、$V$ 各读一遍，把 $O$ 写一遍。*屋顶线*图（roofline）把这些上限画成“每字节运算次数”的函数，两者在图上各有各的位置：
 """
 
 # %%
@@ -1454,7 +1458,7 @@ def my_flash_attention(q, k, v, causal=False):
 
 # %% [markdown] tags=["en"]
 r"""
-**6 · Capstone** (45 minutes, at leisure). Now all of it, from an empty cell, without looking anything up: `my_flash_attention(q, k, v, causal=False)` returns $O$ like `q`, from `q` of shape $(B, H_q, N_q, d)$ and `k`, `v` of shape $(B, H_{kv}, N_k, d)$. Inputs are float16 and contiguous; $d$ is a power of two from 16 to 128; $N_q$ and $N_k$ are any; $H_q$ is a multiple of $H_{kv}$; causal is aligned bottom-right; rows that see nothing give 0. Write a kernel, and a function that allocates $O$ and launches it. The check poisons all memory around your tensors.
+**6 · Capstone** (45 minutes, at leisure). Now all of it, from an empty cell, without looking anything up: `my_flash_attention(q, k, v, causal=False)` returns $O$, with the shape and type of `q`, from `q` of shape $(B, H_q, N_q, d)$ and `k`, `v` of shape $(B, H_{kv}, N_k, d)$. Inputs are float16 and contiguous; $d$ is a power of two from 16 to 128; $N_q$ and $N_k$ are any; $H_q$ is a multiple of $H_{kv}$; causal is aligned bottom-right; rows that see nothing give 0. Write a kernel, and a function that allocates $O$ and launches it. Leave the inputs as they are. The check poisons all memory around your tensors, and without a GPU it also says when a kernel reads there.
 
 <details><summary>Hint 1</summary>
 
@@ -1475,9 +1479,9 @@ A grid of (query tiles, batch · heads). With `b, h = bh // h_q, bh % h_q` the h
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="acf722c9"
+# %% [markdown] tags=["zh"] en="a50283f7"
 r"""
-**6 · 结业练习**（45 分钟，不必着急）。现在从一个空单元格开始，不翻看前面，全部自己写：`my_flash_attention(q, k, v, causal=False)` 返回与 `q` 同形状的 $O$；`q` 的形状是 $(B, H_q, N_q, d)$，`k` 和 `v` 的形状是 $(B, H_{kv}, N_k, d)$。输入是 float16，内存连续；$d$ 是 16 到 128 之间 2 的幂；$N_q$ 和 $N_k$ 任意；$H_q$ 是 $H_{kv}$ 的整数倍；因果按右下对齐；什么也看不见的行得 0。请写一个 kernel，再写一个函数来分配 $O$ 并启动它。检查会在你的张量四周填上“毒”。
+**6 · 结业练习**（45 分钟，不必着急）。现在从一个空单元格开始，不翻看前面，全部自己写：`my_flash_attention(q, k, v, causal=False)` 返回形状和类型都与 `q` 相同的 $O$；`q` 的形状是 $(B, H_q, N_q, d)$，`k` 和 `v` 的形状是 $(B, H_{kv}, N_k, d)$。输入是 float16，内存连续；$d$ 是 16 到 128 之间 2 的幂；$N_q$ 和 $N_k$ 任意；$H_q$ 是 $H_{kv}$ 的整数倍；因果按右下对齐；什么也看不见的行得 0。请写一个 kernel，再写一个函数来分配 $O$ 并启动它。请不要改动输入。检查会在你的张量四周填上“毒”；没有 GPU 时，kernel 若读到那里，检查还会指出来。
 
 <details><summary>提示 1</summary>
 
@@ -1604,7 +1608,7 @@ r"""
 - The kernel is right on awkward shapes: the table of errors.
 - Without masks a kernel attends to what is not its own: 40 keys of 128, and the phantom keys.
 - Extra memory in proportion to $N$: the second picture, measured on the card in its title.
-- The exponentials cost more at $d = 64$ than at 128: the cell with the two ceilings.
+- Exponentials take a larger share at $d = 64$ than at 128: the model of the two ceilings, from measured rates.
 - Causal halves the work only for large $N$: the cell that counts tiles.
 - The three loop orders compute the same: the last table of errors.
 
@@ -1613,7 +1617,7 @@ r"""
 **References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add, and exponentials as a second ceiling (section 3.2). S. Williams et al., *Roofline* (2009). J. Ainslie et al., *GQA* (2023): shared key heads.
 """
 
-# %% [markdown] tags=["zh"] en="30ef231a"
+# %% [markdown] tags=["zh"] en="31f36b2d"
 r"""
 ## 结论到此为止
 
@@ -1640,7 +1644,7 @@ r"""
 - kernel 在刁钻的形状上也对：误差表。
 - 没有掩码，kernel 会把不属于自己的东西算进去：128 个 key 里的 40 个，以及幽灵 key。
 - 多占的显存与 $N$ 成正比：第二张图，在标题里注明的显卡上测得。
-- $d = 64$ 比 128 受指数拖累更多：计算两个上限的单元格。
+- $d = 64$ 时指数占的时间份额比 128 时大：两个上限的模型，用的是测得的速率。
 - $N$ 很大时，因果才真正让工作减半：数 tile 的单元格。
 - 三种循环顺序算出同样的结果：最后一张误差表。
 
