@@ -27,6 +27,10 @@ def head_by_count(h, h_q, h_kv):
     return int(h / h_kv)
 
 
+def head_fraction(h, h_q, h_kv):
+    return h * h_kv / h_q
+
+
 def head_same(h, h_q, h_kv):
     return h
 
@@ -62,6 +66,15 @@ def tiles_negative(r1, b_c, n_q, n_k):
 def tiles_one_more(r1, b_c, n_q, n_k):
     last_key = r1 + n_k - n_q
     return math.ceil(min(n_k, max(0, last_key + 1)) / b_c)
+
+
+def tiles_of_all_keys(r1, b_c, n_q, n_k):
+    return math.ceil(n_k / b_c)
+
+
+def tiles_to_last_row(r1, b_c, n_q, n_k):
+    last_key = min(n_k, r1 - 1 + n_k - n_q)
+    return math.ceil(max(0, last_key) / b_c)
 
 
 def tiles_plus_one(r1, b_c, n_q, n_k):
@@ -503,10 +516,13 @@ WRONG = {
     "kv_head": {
         "tiled_not_repeated": [head_modulo],
         "divided_by_kv_heads": [head_by_count],
+        "not_whole": [head_fraction],
         "no_groups": [head_same],
     },
     "key_tiles": {
         "rounded_down": [tiles_floor],
+        "all_tiles": [tiles_of_all_keys],
+        "last_key_left_out": [tiles_to_last_row],
         "offset_forgotten": [tiles_top_left],
         "offset_upside_down": [tiles_swapped],
         "negative_not_clamped": [tiles_negative],

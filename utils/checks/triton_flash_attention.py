@@ -45,6 +45,15 @@ def kv_head() -> Exercise:
                 ),
             ),
             Mistake(
+                "not_whole",
+                "algebra",
+                lambda h, h_q, h_kv: h / (h_q / h_kv),
+                say(
+                    en="an index is a whole number: divide with //, twice.",
+                    zh="下标是整数：两处除法都要用 //。",
+                ),
+            ),
+            Mistake(
                 "no_groups",
                 "algebra",
                 lambda h, h_q, h_kv: h,
@@ -70,11 +79,19 @@ def key_tiles() -> Exercise:
             case(
                 4,
                 2,
-                8,
-                8,
+                10,
+                10,
                 say(
-                    en="8 queries, 8 keys, rows up to 4", zh="8 个 query，8 个 key，行到 4 之前为止"
+                    en="10 queries and keys, rows up to 4",
+                    zh="query 和 key 各 10 个，行到 4 之前为止",
                 ),
+            ),
+            case(
+                5,
+                3,
+                8,
+                8,
+                say(en="rows up to 5, tiles of 3 keys", zh="行到 5 之前为止，每块 3 个 key"),
             ),
             case(
                 3,
@@ -104,6 +121,24 @@ def key_tiles() -> Exercise:
                 say(
                     en="rounded down: the last visible keys share a tile with hidden ones, and that tile is needed.",
                     zh="向下取整了：最后几个可见的 key 与看不见的 key 同在一个 tile，那个 tile 也要访问。",
+                ),
+            ),
+            Mistake(
+                "all_tiles",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: -(-n_k // b_c),
+                say(
+                    en="these are all key tiles. A causal program visits those that its last row sees.",
+                    zh="这是全部 key tile 的个数。因果的程序只访问它最后一行看得见的那些。",
+                ),
+            ),
+            Mistake(
+                "last_key_left_out",
+                "algebra",
+                lambda r1, b_c, n_q, n_k: -(-min(n_k, max(0, r1 - 1 + n_k - n_q)) // b_c),
+                say(
+                    en="one key too few: the last row r1 − 1 sees keys 0 to r1 − 1 + N_k − N_q, and that is one more in number.",
+                    zh="少算了一个 key：最后一行 r1 − 1 看得见 key 0 到 r1 − 1 + N_k − N_q，个数还要再加 1。",
                 ),
             ),
             Mistake(
