@@ -287,15 +287,29 @@ def update() -> Exercise:
         out, lse = right(*args[:5])
         return Case(says, args, (out[:, :SHOWN], lse), kind, 3e-3, otherwise, call)
 
+    one_tile = say(
+        en="One tile holds both keys, so the old state plays no part yet: look at the scale, at axis 1,"
+        " at [:, None], and at the order of what is returned.",
+        zh="一个 tile 就装下了两个 key，旧的状态还没有起作用：请检查缩放、轴 1、[:, None]，以及返回值的顺序。",
+    )
+    several = say(
+        en="A single tile was right. Look at how the old m, ℓ and acc enter.",
+        zh="只有一个 tile 时是对的。请检查旧的 m、ℓ 和 acc 是怎样用上的。",
+    )
     steps = np.arange(300.0)
     return Exercise(
         use=O_and_L,
         cases=[
-            case(say(en="two keys, scores 0 and 1", zh="两个 key，分数 0 和 1"), [0.0, 1.0]),
+            case(
+                say(en="two keys, scores 0 and 1", zh="两个 key，分数 0 和 1"),
+                [0.0, 1.0],
+                otherwise=one_tile,
+            ),
             case(say(en="rows of 20 keys", zh="每行 20 个 key"), -(steps[:20] % 7) / 4),
             case(
                 say(en="300 keys, scores rise from tile to tile", zh="300 个 key，分数逐块上升"),
                 steps / 64,
+                otherwise=several,
             ),
             case(
                 say(en="300 keys, scores fall from tile to tile", zh="300 个 key，分数逐块下降"),
