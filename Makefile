@@ -10,6 +10,8 @@ TORCH_INDEX ?=
 
 BIN := .venv/bin
 COLAB := .venv-colab
+# nbgrader, with UTF-8 on Windows and without SQLAlchemy's warnings about nbgrader's own code
+NBGRADER := PYTHONUTF8=1 PYTHONWARNINGS="ignore:Object of type" nbgrader
 ROOT_FLAG := $(if $(filter 0,$(shell id -u)),--allow-root)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -69,11 +71,15 @@ assignment: env  ## nbgrader source and release of LESSON in LANGUAGE below COUR
 	@test -n "$(LESSON)" || { echo "name one: make assignment LESSON=04_online_softmax"; exit 1; }
 	$(BIN)/python -m authoring assignment $(LESSON) --language $(LANGUAGE) --variant "$(VARIANT)" --into "$(COURSE_DIR)"
 
-grade: env  ## grade what lies in COURSE_DIR/submitted/STUDENT/LESSON: autograded, feedback, grades.csv
+grade: env  ## grade what lies in COURSE_DIR/submitted/STUDENT/LESSON/, with the settings of make assignment: feedback, grades.csv
 	@test -n "$(LESSON)" || { echo "name one: make grade LESSON=04_online_softmax"; exit 1; }
-	cd "$(COURSE_DIR)" && PYTHONUTF8=1 nbgrader autograde $(LESSON) || echo "Not all could be graded: see above"
-	cd "$(COURSE_DIR)" && PYTHONUTF8=1 nbgrader generate_feedback $(LESSON) --force
-	cd "$(COURSE_DIR)" && PYTHONUTF8=1 nbgrader export --to grades.csv
+	@test -d "$(COURSE_DIR)/source/$(LESSON)" || { echo "$(LESSON) is not in $(COURSE_DIR): first make assignment, with the same LESSON, LANGUAGE, VARIANT and COURSE_DIR"; exit 1; }
+	@ls "$(COURSE_DIR)"/submitted/*/$(LESSON)/* >/dev/null 2>&1 || { echo "nothing in $(COURSE_DIR)/submitted/STUDENT/$(LESSON)/ yet"; exit 1; }
+	cd "$(COURSE_DIR)" && $(NBGRADER) autograde $(LESSON) || echo "Not all could be graded: see above"
+	cd "$(COURSE_DIR)" && $(NBGRADER) generate_feedback $(LESSON) --force --log-level=ERROR
+	cd "$(COURSE_DIR)" && $(NBGRADER) export --to grades.csv --log-level=ERROR
+	@echo "Marks: $(COURSE_DIR)/grades.csv (written answers count 0 until somebody marks them in Formgrader)"
+	@echo "Feedback: $(COURSE_DIR)/feedback/STUDENT/$(LESSON)/$(LESSON).html"
 
 gpu: env  ## on a machine with an NVIDIA GPU: test the kernels, time them, count their bytes, into dist/gpu/
 	$(BIN)/python tests/gpu/measure.py dist/gpu
