@@ -1244,16 +1244,16 @@ r"""
 
 {output}
 
-It shows whether the logic is right: neither speed nor what a GPU refuses.
+It tests the logic: not speed, not rounding, not refusals.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="48993af3"
+# %% [markdown] tags=["zh", "slide"] en="7a62a375"
 r"""
 ## 解释器不是编译器
 
 {output}
 
-它能说明逻辑对不对，说明不了速度，也说明不了 GPU 会拒绝什么。
+它只检验逻辑：不管速度，不管舍入，也不管拒绝什么。
 """
 
 # %% [markdown] tags=["en"]

@@ -1068,14 +1068,14 @@ r"""
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## On an H200: above SDPA flash; below cuDNN at d = 128, near it at 64
+## Speed on one H200
 
 {picture}
 """
 
-# %% [markdown] tags=["zh", "slide"] en="d29d2184"
+# %% [markdown] tags=["zh", "slide"] en="8b9a1127"
 r"""
-## 在一块 H200 上：快过 SDPA flash；d = 128 时慢于 cuDNN，64 时与它接近
+## 一块 H200 上的速度
 
 {picture}
 """
