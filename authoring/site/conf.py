@@ -6,6 +6,7 @@ from pathlib import Path
 from sphinx.search.zh import SearchChinese
 
 from authoring.course import read_course
+from authoring.site.typography import settle
 from authoring.site.words import FOOTER, SWITCH
 
 _language = os.environ["COURSE_LANGUAGE"]
@@ -50,7 +51,8 @@ class Chinese(SearchChinese):
 
 
 def setup(app):
-    """Cut a Chinese query into the words of the index: it has no spaces to cut at."""
+    """Settle the lines; cut a Chinese query into the index's words: it has no spaces to cut at."""
+    app.connect("doctree-read", settle)
     if _language == "zh":
         app.add_search_language(Chinese)
         app.add_js_file("split_query.js", priority=100)
