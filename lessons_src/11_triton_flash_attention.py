@@ -1050,18 +1050,18 @@ r"""
 
 On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, beside naive attention, and beside FlashAttention-3 where it is installed. Operations are counted as $4 B H N^2 d$, and half of that when causal. A backend that refuses the card says so. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
 
-All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. Naive attention is left out where $S$ and $P$ would fill more than half of the memory.
+All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. On your GPU the first $N$ is a short one: there $S$ is small, and nothing says that streaming must win; look where the two lines cross on your card, if they do. The recorded run begins at $N = 1024$ and cannot tell. Naive attention is left out where $S$ and $P$ would fill more than half of the memory.
 
 **Predict.** At $N = 1024$, which of them will be faster than the kernel above? And how many times slower is naive attention at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="4bb82680"
+# %% [markdown] tags=["zh"] en="919e2100"
 r"""
 ## 有多快？
 
 如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。哪个后端不支持这块显卡，它自己会说明。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
-各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
+各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。在你的 GPU 上，第一个 $N$ 特意取得很短：那里 $S$ 很小，没有谁保证流式计算一定更快；看看两条线在你的显卡上是否相交，在哪里相交。有记录的那次从 $N = 1024$ 开始，回答不了这个问题。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
 
 **先猜后算**：$N = 1024$ 时，它们当中哪些会比上面的 kernel 快？$N = 4096$ 时，朴素注意力要慢多少倍？
 """

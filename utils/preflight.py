@@ -61,7 +61,8 @@ def plan(machine: Machine | None = None, mode: str | None = None) -> Plan:
     dtype = "bfloat16" if modern else "float16"
     large = modern and machine.memory_bytes >= LARGE
     settings = {d: launch_settings(machine.capability, d, getattr(torch, dtype)) for d in SIDES}
-    lengths = (1024, 4096, 16384) if large else (512, 1024, 4096)
+    # the first is short on purpose: there S is small, and streaming need not win
+    lengths = (256, 1024, 4096, 16384) if large else (128, 512, 1024, 4096)
     memory_lengths = lengths_past_naive(machine.memory_bytes)
     minutes = 3 if modern else 5
     return Plan(mode, machine, dtype, settings, lengths, lengths[-1], memory_lengths, minutes)

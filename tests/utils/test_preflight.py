@@ -62,7 +62,7 @@ def test_an_h200_takes_the_papers_sizes_and_descriptors(monkeypatch):
     monkeypatch.setenv("COURSE_LANGUAGE", "en")
     h200 = plan(machine("H200"), "gpu")
     assert (h200.dtype, h200.tensor_cores, h200.tokens) == ("bfloat16", True, 16384)
-    assert len(h200.points) == 12
+    assert len(h200.points) == 16 and h200.lengths == (256, 1024, 4096, 16384)
     b_r, b_c, warps, stages, _ = h200.settings[64]
     assert f"d = 64: {b_r} queries × {b_c} keys a tile, {warps} warps, {stages} stages" in str(h200)
     assert "copy engine" in str(h200)
