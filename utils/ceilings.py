@@ -45,22 +45,18 @@ def intensities(n: int, d: int, element: int = 2) -> dict[str, float]:
     }
 
 
-def measure(seconds: Callable | None = None) -> Ceilings:
-    """Measure the three on this machine's GPU: a product, a copy, and exponentials in registers.
-
-    seconds(call) times a call; the median of several runs unless given.
-    """
+def measure() -> Ceilings:
+    """Measure the three on this machine's GPU: a product, a copy, and exponentials in registers."""
     import torch
 
     from utils.kernels.exponentials import exponentials
 
-    seconds = seconds or median_seconds
     dtype = torch.bfloat16 if torch.cuda.get_device_capability() >= (8, 0) else torch.float16
     side, programs, rounds = 8192, 8192, 256
     a, b = torch.randn(2, side, side, device="cuda", dtype=dtype)
-    product = 2 * side**3 / seconds(lambda: a @ b)
-    copy = 2 * a.numel() * 2 / seconds(lambda: b.copy_(a))
-    powers = programs * 1024 * rounds / seconds(lambda: exponentials(programs, rounds))
+    product = 2 * side**3 / median_seconds(lambda: a @ b)
+    copy = 2 * a.numel() * 2 / median_seconds(lambda: b.copy_(a))
+    powers = programs * 1024 * rounds / median_seconds(lambda: exponentials(programs, rounds))
     return Ceilings(product, powers, copy)
 
 

@@ -10,16 +10,21 @@ import pytest
 
 HERE = Path(__file__).parent
 KERNELS = HERE.parents[2] / "utils/kernels"
+COLAB = HERE.parents[2] / ".venv-colab/bin/python"  # made by `make test-all`
 
 
 @pytest.mark.parametrize(
-    "options",
-    [pytest.param([], id="some"), pytest.param(["--all"], id="all", marks=pytest.mark.slow)],
+    "python, options",
+    [
+        pytest.param(sys.executable, [], id="some"),
+        pytest.param(sys.executable, ["--all"], id="all", marks=pytest.mark.slow),
+        pytest.param(COLAB, [], id="colab", marks=pytest.mark.slow),  # Colab's triton
+    ],
 )
-def test_every_build_fits_its_gpu(options):
+def test_every_build_fits_its_gpu(python, options):
     environment = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
     run = subprocess.run(
-        [sys.executable, str(HERE / "compile_table.py"), *options],
+        [python, str(HERE / "compile_table.py"), *options],
         env=environment,
         capture_output=True,
         text=True,
