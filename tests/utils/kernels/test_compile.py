@@ -22,6 +22,8 @@ COLAB = HERE.parents[2] / ".venv-colab/bin/python"  # made by `make test-all`
     ],
 )
 def test_every_build_fits_its_gpu(python, options):
+    if not Path(python).exists() and os.environ.get("CI") != "true":
+        pytest.skip(f"{python} does not exist; `make test-all` makes it")
     environment = {name: text for name, text in os.environ.items() if name != "TRITON_INTERPRET"}
     run = subprocess.run(
         [python, str(HERE / "compile_table.py"), *options],
