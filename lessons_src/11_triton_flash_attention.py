@@ -470,9 +470,10 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | short floats | overflow, or a refusal | `p.to(v_tile.dtype)` |
 | $d$ that is not a power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
 | the copy engine, which fetches whole tiles | threads spend registers on addresses | `x.load([...])` |
+| $Q$ in registers, where there is room | every product reads $Q$ from shared memory again | `Q_IN_REGISTERS`, `whole` |
 """
 
-# %% [markdown] tags=["zh"] en="44992dc8"
+# %% [markdown] tags=["zh"] en="4ad1d99e"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
@@ -489,6 +490,7 @@ r"""
 | 低精度浮点数 | 上溢，或者被拒绝 | `p.to(v_tile.dtype)` |
 | 不是 2 的幂的 $d$ | `tl.arange` 拒绝 | `D_PAD`，`D` 之外填零 |
 | 整块取 tile 的拷贝引擎 | 线程花寄存器算地址 | `x.load([...])` |
+| 放得下时，把 $Q$ 留在寄存器里 | 每次乘积都要再从共享内存读一遍 $Q$ | `Q_IN_REGISTERS`、`whole` |
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -833,14 +835,17 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `tl.load(..., mask=..., other=0.0)` | read a tile; where the mask is False nothing is read and the entry is 0 |
 | `x.load([...]).reshape(B, D_PAD)` | from GPUs of capability 9.0 on: x is a tensor descriptor, made by `described`, and the copy engine fetches a tile by its indices; the two axes of length 1 are dropped, and past the end there are zeros |
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
+| `tl.static_range(2)` | a loop that the compiler writes out: what is inside stands in the text once and in the kernel twice |
 | `num_warps`, `num_stages` | how many groups of 32 threads share a program; how many key tiles are on their way at once |
 
-Two lines are easy to misread. `if c0 + B_C > seen_by_all` masks the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantoms. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
+So there are two loops over key tiles. Where $Q$ stays in registers, the first runs over the tiles that need no mask and the second over the rest. Elsewhere `whole` is 0 and the first loop is empty: the second does everything, and asks at each tile whether it needs the mask.
+
+Two lines are easy to misread. `c0 + B_C > seen_by_all` is true for the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantoms. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
 
 To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="5d456898"
+# %% [markdown] tags=["zh"] en="a6597ddd"
 r"""
 ## 完整的 kernel
 
@@ -857,9 +862,12 @@ r"""
 | `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
 | `x.load([...]).reshape(B, D_PAD)` | 用于计算能力 9.0 起的 GPU：x 是由 `described` 做出的张量描述符，拷贝引擎按下标取来一个 tile；长度为 1 的两个轴去掉，末尾之外是零 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
+| `tl.static_range(2)` | 编译时就展开的循环：里面的内容在源码里写一次，在 kernel 里出现两次 |
 | `num_warps`、`num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
 
-有两行容易读错。`if c0 + B_C > seen_by_all` 连尾块也一起遮住，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的分数，连 $m$ 也不许影响。
+所以遍历 key tile 的循环有两个。$Q$ 留在寄存器里时，第一个循环走不需要掩码的 tile，第二个走其余的。否则 `whole` 是 0，第一个循环是空的：全部 tile 都归第二个循环，每到一个 tile 再看它要不要掩码。
+
+有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的分数，连 $m$ 也不许影响。
 
 下面的一切想用你自己的核心来运行，就写 `flash_attention(..., update=my_update)`。
 """
@@ -903,10 +911,10 @@ r"""
 ## The same loop
 
 ```python
-for c0 in range(0, seen_by_any, B_C):
+for c0 in range(start, end, B_C):
     ...
     scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-    if c0 + B_C > seen_by_all:
+    if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
         visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
         scores = tl.where(visible, scores, -float("inf"))
     ...
@@ -916,15 +924,15 @@ for c0 in range(0, seen_by_any, B_C):
 Only boundary tiles and the ragged tail need the mask.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="0da92eaa"
+# %% [markdown] tags=["zh", "slide"] en="03055f97"
 r"""
 ## 同一个循环
 
 ```python
-for c0 in range(0, seen_by_any, B_C):
+for c0 in range(start, end, B_C):
     ...
     scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-    if c0 + B_C > seen_by_all:
+    if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
         visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
         scores = tl.where(visible, scores, -float("inf"))
     ...
@@ -1050,18 +1058,18 @@ r"""
 
 On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, beside naive attention, and beside FlashAttention-3 where it is installed. Operations are counted as $4 B H N^2 d$, and half of that when causal. A backend that refuses the card says so. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
 
-All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. On your GPU the first $N$ is a short one: there $S$ is small, and nothing says that streaming must win; look where the two lines cross on your card, if they do. The recorded run begins at $N = 1024$ and cannot tell. Naive attention is left out where $S$ and $P$ would fill more than half of the memory.
+All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. The first $N$ is a short one: there $S$ is small, and nothing says that streaming must win; look whether the two lines cross. Naive attention is left out where $S$ and $P$ would fill more than half of the memory.
 
 **Predict.** At $N = 1024$, which of them will be faster than the kernel above? And how many times slower is naive attention at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="919e2100"
+# %% [markdown] tags=["zh"] en="126a8602"
 r"""
 ## 有多快？
 
 如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。哪个后端不支持这块显卡，它自己会说明。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
-各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。在你的 GPU 上，第一个 $N$ 特意取得很短：那里 $S$ 很小，没有谁保证流式计算一定更快；看看两条线在你的显卡上是否相交，在哪里相交。有记录的那次从 $N = 1024$ 开始，回答不了这个问题。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
+各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。第一个 $N$ 特意取得很短：那里 $S$ 很小，没有谁保证流式计算一定更快；看看两条线是否相交。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
 
 **先猜后算**：$N = 1024$ 时，它们当中哪些会比上面的 kernel 快？$N = 4096$ 时，朴素注意力要慢多少倍？
 """

@@ -62,13 +62,18 @@ def describe() -> Machine:
 class LaunchSettings(NamedTuple):
     """Rows of a query tile and of a key tile, warps of a thread block, stages of the load pipeline.
 
-    descriptors: tiles are fetched by the GPU's copy engine, which finds their addresses by itself.
+    q_in_registers: the query tile is kept in registers, not in shared memory; key tiles that need no
+    mask get a loop of their own. max_registers: what a thread may use, so that more thread blocks find
+    room; None: as many as the compiler likes. descriptors: tiles are fetched by the GPU's copy engine,
+    which finds their addresses by itself.
     """
 
     b_r: int
     b_c: int
     num_warps: int
     num_stages: int
+    q_in_registers: bool = False
+    max_registers: int | None = None
     descriptors: bool = False
 
 
@@ -82,7 +87,7 @@ LAUNCH = {
     ((7, 5), 2): ((64, 32, 8, 1), (32, 16, 8, 1), (16, 16, 8, 1)),
     ((8, 0), 2): ((128, 64, 8, 3), (128, 64, 8, 3), (64, 64, 8, 2)),
     ((8, 6), 2): ((128, 64, 8, 3), (128, 64, 8, 2), (64, 32, 8, 2)),
-    ((9, 0), 2): ((64, 128, 4, 2), (64, 64, 4, 3), (64, 64, 8, 2)),
+    ((9, 0), 2): ((64, 64, 4, 3, True, 128), (64, 64, 4, 3), (64, 64, 8, 2)),
     ((10, 0), 2): ((128, 64, 4, 3), (128, 64, 4, 3), (64, 64, 8, 2)),
     ((12, 0), 2): ((128, 64, 8, 3), (128, 32, 8, 3), (64, 32, 8, 2)),
     ((7, 5), 4): ((32, 16, 4, 1), (32, 32, 8, 1), (32, 16, 8, 1)),

@@ -131,10 +131,11 @@ def copy_engine_line(descriptors: bool) -> str:
 
 
 def setting_line(d: int, s: LaunchSettings) -> str:
-    return say(
-        en=f"· d = {d}: {s.b_r} queries × {s.b_c} keys a tile, {s.num_warps} warps, {s.num_stages} stages",
-        zh=f"· d = {d}：每个 tile {s.b_r} 个 query × {s.b_c} 个 key，{s.num_warps} 个 warp，{s.num_stages} 级流水",
-    )
+    en = f"· d = {d}: {s.b_r} queries × {s.b_c} keys a tile, {s.num_warps} warps, {s.num_stages} stages"
+    zh = f"· d = {d}：每个 tile {s.b_r} 个 query × {s.b_c} 个 key，{s.num_warps} 个 warp，{s.num_stages} 级流水"
+    if s.q_in_registers:
+        en, zh = en + ", Q in registers", zh + "，Q 放在寄存器里"
+    return say(en=en, zh=zh)
 
 
 def without_gpu(plan: Plan) -> list[str]:

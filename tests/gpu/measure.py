@@ -1,7 +1,7 @@
 """Test, time and weigh the kernel on this machine's GPU in one go: `python tests/gpu/measure.py OUT`.
 
 Runs the kernels' tests, measures the GPU's ceilings, times the forward pass beside every backend
-present over twelve points, then measures peak memory over N. OUT/forward.py holds the results as
+present over sixteen points, then measures peak memory over N. OUT/forward.py holds the results as
 Python literals, OUT/report.html shows them; both are renewed after every point, so an interrupted
 run keeps what it has. OUT/tests.txt holds the tests' output.
 Other launch settings can be put into the same race: `--try 128,64,8,3` (b_r, b_c, warps, stages).
@@ -26,7 +26,7 @@ from utils.kernels import flash_attention, forward
 
 ROOT = Path(__file__).parents[2]
 POINTS = [
-    (d, causal, n) for d in (128, 64) for causal in (False, True) for n in (1024, 4096, 16384)
+    (d, causal, n) for d in (128, 64) for causal in (False, True) for n in (256, 1024, 4096, 16384)
 ]
 TOKENS = 16384
 MEMORY_SIZES = [2**power for power in range(10, 18)]

@@ -66,7 +66,7 @@ def attention_kernel(
     q_batch, q_head, q_row,
     k_batch, k_head, k_row,
     v_batch, v_head, v_row,
-    CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr, UPDATE: tl.constexpr,
+    CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr, Q_IN_REGISTERS: tl.constexpr, UPDATE: tl.constexpr,
     D: tl.constexpr, D_PAD: tl.constexpr,
     B_R: tl.constexpr, B_C: tl.constexpr,
 ):  # fmt: skip
@@ -102,15 +102,27 @@ def attention_kernel(
     acc = tl.zeros([B_R, D_PAD], tl.float32)
 
     q_tile = load_tile(q, batch, head, i * B_R, n_q, q_row, B_R, D, D_PAD, DESCRIPTORS)
-    for c0 in range(0, seen_by_any, B_C):
-        # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
-        k_tile = load_tile(k, batch, kv_head, c0, seen_by_any, k_row, B_C, D, D_PAD, DESCRIPTORS)
-        scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-        if c0 + B_C > seen_by_all:  # a boundary tile, or the ragged tail
-            visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
-            scores = tl.where(visible, scores, -float("inf"))
-        v_tile = load_tile(v, batch, kv_head, c0, seen_by_any, v_row, B_C, D, D_PAD, DESCRIPTORS)
-        m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
+    # key tiles that end before `whole` need no mask; where Q stays in registers, they get their own loop
+    whole = 0
+    if Q_IN_REGISTERS:
+        q_tile += 0.0  # computed, it stays in registers; only loaded, it would in shared memory
+        whole = tl.maximum(seen_by_all, 0) // B_C * B_C
+    for MASKED in tl.static_range(2):  # two loops from one text; the first may be empty
+        start, end = (whole, seen_by_any) if MASKED else (0, whole)
+        for c0 in range(start, end, B_C):
+            # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
+            k_tile = load_tile(
+                k, batch, kv_head, c0, seen_by_any, k_row, B_C, D, D_PAD, DESCRIPTORS
+            )
+            scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+            # a boundary tile, or the ragged tail
+            if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
+                visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+                scores = tl.where(visible, scores, -float("inf"))
+            v_tile = load_tile(
+                v, batch, kv_head, c0, seen_by_any, v_row, B_C, D, D_PAD, DESCRIPTORS
+            )
+            m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 
     # O = Õ / ℓ and L = m + ln ℓ, from base 2 to base e; a row without a key gets 0 and −∞
     l = tl.where(l == 0.0, 1.0, l)
@@ -158,13 +170,14 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((batch, h_q, n_q), dtype=torch.float32, device=q.device)
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
-    b_r, b_c, num_warps, num_stages, descriptors = launch_settings(capability, d, q.dtype)
+    settings = launch_settings(capability, d, q.dtype)
     d_pad = triton.next_power_of_2(q.shape[3])
-    descriptors = descriptors and n_k > 0  # a tensor without elements cannot be described
+    descriptors = settings.descriptors and n_k > 0  # a tensor without elements cannot be described
     strides = *q.stride()[:3], *k.stride()[:3], *v.stride()[:3]
     if descriptors:
-        q, k, v = (described(x, rows, d_pad) for x, rows in ((q, b_r), (k, b_c), (v, b_c)))
-    programs = triton.cdiv(n_q, b_r) * batch * h_q
+        q = described(q, settings.b_r, d_pad)
+        k, v = (described(x, settings.b_c, d_pad) for x in (k, v))
+    programs = triton.cdiv(n_q, settings.b_r) * batch * h_q
     if programs > 0:
         scale = 1 / math.sqrt(d) if scale is None else scale
         with torch.cuda.device_of(out):
@@ -173,9 +186,10 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
                 scale * math.log2(math.e),  # e^x = 2^{x · log₂ e}: GPUs compute exp2
                 n_q, n_k, h_q, h_q // h_kv,
                 *strides,
-                CAUSAL=causal, DESCRIPTORS=descriptors, UPDATE=update,
-                D=out.shape[3], D_PAD=d_pad,
-                B_R=b_r, B_C=b_c, num_warps=num_warps, num_stages=num_stages,
+                CAUSAL=causal, DESCRIPTORS=descriptors, Q_IN_REGISTERS=settings.q_in_registers,
+                UPDATE=update, D=out.shape[3], D_PAD=d_pad, B_R=settings.b_r, B_C=settings.b_c,
+                num_warps=settings.num_warps, num_stages=settings.num_stages,
+                maxnreg=settings.max_registers,
             )  # fmt: skip
     out = out[..., :d].contiguous().to(dtype)
     return (out, lse) if return_lse else out

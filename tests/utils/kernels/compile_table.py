@@ -101,15 +101,19 @@ def source(name: str, dtype: str, constants: dict) -> ASTSource:
 def build(case: tuple) -> Build:
     """Compile one case (kernel, capability, dtype, d, mask, settings); read what it needs."""
     name, capability, dtype, d, mask, settings = case
-    b_r, b_c, num_warps, num_stages, descriptors = settings
-    sides = {"D": d, "D_PAD": max(16, triton.next_power_of_2(d)), "B_R": b_r, "B_C": b_c}
+    sides = {"B_R": settings.b_r, "B_C": settings.b_c}
+    sides |= {"D": d, "D_PAD": max(16, triton.next_power_of_2(d))}
     constants = {"CAUSAL": mask == "causal", "UPDATE": update, **sides}
-    constants["DESCRIPTORS"] = descriptors
+    constants |= {"DESCRIPTORS": settings.descriptors, "Q_IN_REGISTERS": settings.q_in_registers}
     constants = {x: constants[x] for x in constants if x in KERNELS[name].arg_names}
     kernel = triton.compile(
         source(name, dtype, constants),
         target=GPUTarget("cuda", capability, 32),
-        options={"num_warps": num_warps, "num_stages": num_stages},
+        options={
+            "num_warps": settings.num_warps,
+            "num_stages": settings.num_stages,
+            "maxnreg": settings.max_registers,
+        },
     )
     registers, stack = usage(kernel.asm["cubin"])
     cores = bool(TENSOR_CORE.search(kernel.asm["ptx"]))

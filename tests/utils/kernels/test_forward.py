@@ -1,5 +1,6 @@
 """The kernel against float64 on sizes small enough for the interpreter; the layouts it must read."""
 
+import itertools
 import time
 
 import numpy as np
@@ -39,16 +40,16 @@ def test_it_is_as_exact_as_naive_attention(shape, causal, dtype):
 
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_pointers_and_descriptors_load_the_same_tiles(shape, causal, monkeypatch):
-    """A GPU uses one way, chosen by its table; both must be right, and equal to the last bit."""
+def test_every_way_to_load_gives_the_same_bits(shape, causal, monkeypatch):
+    """Pointers or descriptors, Q in shared memory or registers: a GPU's table chooses one of each."""
     if GPU and torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("this GPU has no copy engine for tiles")
     tensors, answers = random_qkv(shape), []
-    for descriptors in (False, True):
-        settings = LaunchSettings(32, 32, 4, 1, descriptors)
+    for descriptors, q_in_registers in itertools.product((False, True), repeat=2):
+        settings = LaunchSettings(32, 32, 4, 1, q_in_registers, descriptors=descriptors)
         monkeypatch.setattr(forward, "launch_settings", lambda *_, chosen=settings: chosen)
         answers.append(assert_right(*tensors, causal))
-    assert all(map(torch.equal, *answers))
+    assert all(all(map(torch.equal, answers[0], other)) for other in answers[1:])
 
 
 @pytest.mark.parametrize("causal", [False, True])

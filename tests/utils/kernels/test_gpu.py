@@ -34,7 +34,7 @@ def test_all_shapes(d, causal, dtype):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("d, size, settings", sorted(SETTINGS))
+@pytest.mark.parametrize("d, size, settings", sorted(SETTINGS, key=str))
 def test_every_launch_setting(d, size, settings, causal, monkeypatch):
     """Settings for other GPUs too, where this one has room: some have been wrong on a GPU alone."""
     monkeypatch.setattr(forward, "launch_settings", lambda *_: settings)
