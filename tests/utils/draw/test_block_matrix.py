@@ -1,12 +1,11 @@
 """Lesson 01's picture: every state draws, says the right numbers, and draws fast."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.block_matrix import BlockMatrix, controls, draw
 from utils.draw.controls import settle
 from utils.draw.palette import png
@@ -66,11 +65,7 @@ def test_the_largest_tile_stays_within_the_number_budget():
 
 def test_all_text_lies_inside_the_picture():
     figure = draw(BlockMatrix(np.full((4, 3), -10), K, 3, 4, 2, 2))
-    png(figure)  # lays the text out
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
-        assert box.x0 >= 0 and box.y0 >= 0, text
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
+    assert_texts_lie_inside(figure)
 
 
 def test_equal_states_have_equal_bytes():
@@ -79,12 +74,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(draw(state(b_r=4, b_c=4, j=1 + step % 2)))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nblock_matrix: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "block_matrix", lambda step: draw(state(b_r=4, b_c=4, j=1 + step % 2)), capsys
+    )

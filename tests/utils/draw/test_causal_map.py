@@ -1,11 +1,10 @@
 """Lesson 07's picture: its counts are those of the mask and of the counted bytes; it draws fast."""
 
 import itertools
-import statistics
-import time
 
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.causal_map import ALIGNMENTS, BYTES, LARGEST, CausalMap, controls, draw
 from utils.draw.controls import settle
 from utils.draw.palette import COLOUR, png
@@ -80,11 +79,7 @@ def test_colour_is_that_of_the_scores():
 @pytest.mark.parametrize(("n_q", "n_k", "b_r", "b_c", "alignment"), ENDS)
 def test_every_end_draws_inside_the_picture(n_q, n_k, b_r, b_c, alignment):
     figure = draw(CausalMap(n_q, n_k, b_r, b_c, alignment))
-    png(figure)  # lays the text out
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
-        assert box.x0 >= 0 and box.y0 >= 0, text
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
+    assert_texts_lie_inside(figure)
 
 
 def test_equal_states_have_equal_bytes():
@@ -93,12 +88,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(draw(state(n_q=16, n_k=16, b_r=1, b_c=1 + step % 2)))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\ncausal_map: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "causal_map", lambda step: draw(state(n_q=16, n_k=16, b_r=1, b_c=1 + step % 2)), capsys
+    )

@@ -1,12 +1,11 @@
 """Lesson 06's picture: frames follow the loop, sabotage shows, a fast redraw."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.attention import in_slow_memory, on_chip
 from utils.draw.controls import settle
 from utils.draw.flash_loop import WIDE, controls, draw, film
@@ -114,11 +113,7 @@ def test_other_tiles_ragged_ones_too_draw_without_warnings(b_r, b_c, step):
 @pytest.mark.parametrize(("sabotage", "step"), list(itertools.product(range(4), range(1, 10))))
 def test_all_text_lies_inside_the_picture_in_few_numbers(sabotage, step):
     figure = picture(sabotage=sabotage, step=step)
-    png(figure)  # lays the text out
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
-        assert box.x0 >= 0 and box.y0 >= 0, text
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
+    assert_texts_lie_inside(figure)
     assert len([text for text in texts(figure) if any(c.isdigit() for c in text)]) <= 48
 
 
@@ -136,12 +131,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for turn in range(15):
-        start = time.process_time()
-        png(picture(sabotage=2, step=7 + turn % 2))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nflash_loop: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "flash_loop", lambda turn: picture(sabotage=2, step=7 + turn % 2), capsys
+    )

@@ -1,12 +1,11 @@
 """Lesson 08's films: frames follow the loops, the bars are the counted bytes, a fast redraw."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.attention import tiled_attention, tiled_attention_v1
 from utils.draw.controls import settle
 from utils.draw.loop_orders import GROUPS, SIZES, bytes_of, controls, draw, film
@@ -95,11 +94,7 @@ def test_the_step_ends_after_the_last_visit():
 @pytest.mark.parametrize("step", [1, 10**6])
 def test_all_text_lies_inside_the_picture_in_few_numbers(b_r, b_c, step):
     figure = picture(b_r=b_r, b_c=b_c, step=step)
-    png(figure)  # lays the text out
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
-        assert box.x0 >= 0 and box.y0 >= 0, text
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
+    assert_texts_lie_inside(figure)
     assert len([text for text in texts(figure) if any(c.isdigit() for c in text)]) <= 48
 
 
@@ -114,12 +109,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for turn in range(15):
-        start = time.process_time()
-        png(picture(b_r=8, b_c=8, step=60 + turn % 2))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nloop_orders: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "loop_orders", lambda turn: picture(b_r=8, b_c=8, step=60 + turn % 2), capsys
+    )

@@ -1,11 +1,10 @@
 """Lesson 09's picture: its lines are the sizes, its points the recorded rows; it draws fast."""
 
 import itertools
-import statistics
-import time
 
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.controls import settle
 from utils.draw.measured import STYLE
 from utils.draw.memory_scaling import (
@@ -108,11 +107,7 @@ def test_sizes_are_written_in_decimal_units():
 @pytest.mark.parametrize(("x", "d", "heads", "ruler", "dtype"), ENDS)
 def test_every_end_draws_inside_the_picture(x, d, heads, ruler, dtype):
     figure = draw(MemoryScaling(x, d, heads, ruler, dtype), recorded.MEMORY, LONG)
-    png(figure)  # lays the text out
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
-        assert box.x0 >= 0 and box.y0 >= 0, text
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
+    assert_texts_lie_inside(figure)
 
 
 def test_equal_states_have_equal_bytes():
@@ -121,12 +116,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(picture(state(x=FIRST + step, ruler="QKVO")))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nmemory_scaling: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "memory_scaling", lambda step: picture(state(x=FIRST + step, ruler="QKVO")), capsys
+    )

@@ -1,13 +1,12 @@
 """Lesson 05's picture: every node's numbers, the same root in every order, a fast redraw."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.controls import settle
 from utils.draw.merge_tree import (
     ABOVE,
@@ -105,12 +104,8 @@ def test_small_numbers_stay_short():
 )
 def test_every_state_draws_within_the_picture(order, last, merges):
     figure = picture(order=order, last=last, merges=merges)
-    png(figure)  # lays the text out
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    assert len(boxes) <= 48
-    assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert all(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert_texts_lie_inside(figure, apart=True)
+    assert len(figure.axes[0].texts) <= 48
 
 
 def test_equal_states_have_equal_bytes():
@@ -119,12 +114,4 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(picture(last=step % 9))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nmerge_tree: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast("merge_tree", lambda step: picture(last=step % 9), capsys)

@@ -1,12 +1,9 @@
 """Lesson 04's picture: bars and ℓ agree, old bars shrink together, a fast redraw."""
 
-import itertools
-import statistics
-import time
-
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.controls import settle
 from utils.draw.online_softmax import BAR, LENGTH, ROWS, STRIP, UNIT, Walk, controls, draw
 from utils.draw.palette import png
@@ -110,12 +107,8 @@ def test_a_step_or_states_that_do_not_fit_are_refused(step, number):
 @pytest.mark.parametrize(("row", "step"), EVERY)
 def test_every_step_draws_within_the_picture(row, step):
     figure = draw(walk(row=row, step=step))
-    png(figure)  # lays the text out
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    assert len(boxes) <= 48
-    assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert all(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert_texts_lie_inside(figure, apart=True)
+    assert len(figure.axes[0].texts) <= 48
 
 
 def test_the_step_follows_a_shorter_row():
@@ -130,12 +123,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(draw(walk(row=ROWS[4], step=11 - step % 2)))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nonline_softmax: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "online_softmax", lambda step: draw(walk(row=ROWS[4], step=11 - step % 2)), capsys
+    )

@@ -1,12 +1,11 @@
 """Lesson 10's picture: its addresses are those of the expression, its words count what it shows."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.controls import settle
 from utils.draw.palette import png
 from utils.draw.pointers import LINE, LINES, Pointers, controls, draw
@@ -71,11 +70,7 @@ def test_every_end_of_the_controls_draws_inside_memory_and_in_few_numbers(values
 
 def test_all_text_lies_inside_the_picture():
     figure = draw(state(n=8, stride=10, d=8, row=7))
-    png(figure)  # lays the text out
-    for text in figure.axes[0].texts:
-        box = text.get_window_extent()
-        assert box.x0 >= 0 and box.y0 >= 0, text
-        assert box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1, text
+    assert_texts_lie_inside(figure)
 
 
 def test_equal_states_have_equal_bytes():
@@ -84,12 +79,4 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(draw(state(row=step % 3)))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\npointers: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast("pointers", lambda step: draw(state(row=step % 3)), capsys)

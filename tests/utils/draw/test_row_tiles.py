@@ -1,12 +1,11 @@
 """Lesson 02's picture: bars as wide as the bytes counted, the walls as found, a fast redraw."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.controls import settle
 from utils.draw.palette import png
 from utils.draw.row_tiles import BEYOND, CHIP, HIGH, LAYOUTS, LEFT, TOP, controls, draw, fullest
@@ -98,12 +97,8 @@ def test_a_wall_beyond_the_ruler_is_marked():
 def test_every_end_draws_within_the_picture(layout, n_k, b_r, b_c, walls):
     walls = dict(zip(LAYOUTS, walls, strict=True))
     figure = picture(walls, layout=layout, n_k=n_k, b_r=b_r, b_c=b_c)
-    png(figure)  # lays the text out
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    assert len(boxes) <= 48
-    assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert all(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert_texts_lie_inside(figure, apart=True)
+    assert len(figure.axes[0].texts) <= 48
 
 
 def test_equal_states_have_equal_bytes():
@@ -112,12 +107,6 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(picture(layout="streamed", n_k=1000 + step))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nrow_tiles: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast(
+        "row_tiles", lambda step: picture(layout="streamed", n_k=1000 + step), capsys
+    )

@@ -1,12 +1,11 @@
 """Lesson 03's picture: bars where the numbers are, numbers as computed, a fast redraw."""
 
 import itertools
-import statistics
-import time
 
 import numpy as np
 import pytest
 
+from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
 from utils.draw.controls import settle
 from utils.draw.palette import png
 from utils.draw.safe_softmax import BEYOND, HEIGHT, ROWS, controls, draw, edges, height_of
@@ -89,12 +88,8 @@ def test_heights_end_at_the_frame():
 )
 def test_every_state_draws_within_the_picture(row, dtype, shift):
     figure = picture(row=row, dtype=dtype, shift=shift)
-    png(figure)  # lays the text out
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    assert len(boxes) <= 48
-    assert all(box.x0 >= 0 and box.y0 >= 0 for box in boxes)
-    assert all(box.x1 <= figure.bbox.x1 and box.y1 <= figure.bbox.y1 for box in boxes)
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert_texts_lie_inside(figure, apart=True)
+    assert len(figure.axes[0].texts) <= 48
 
 
 def test_equal_states_have_equal_bytes():
@@ -103,12 +98,4 @@ def test_equal_states_have_equal_bytes():
 
 
 def test_a_redraw_is_fast(capsys):
-    seconds = []
-    for step in range(15):
-        start = time.process_time()
-        png(picture(shift=step))
-        seconds.append(time.process_time() - start)
-    median = 1000 * statistics.median(seconds)
-    with capsys.disabled():
-        print(f"\nsafe_softmax: {median:.0f} ms a redraw (median of 15; goal 100, limit 300)")
-    assert median < 300
+    assert_a_redraw_is_fast("safe_softmax", lambda step: picture(shift=step), capsys)
