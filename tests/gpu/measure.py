@@ -4,7 +4,8 @@ Runs the kernels' tests, measures the GPU's ceilings, times the forward pass bes
 present over sixteen points, then measures peak memory over N. OUT/forward.py holds the results as
 Python literals, OUT/report.html shows them; both are renewed after every point, so an interrupted
 run keeps what it has. OUT/tests.txt holds the tests' output.
-Other launch settings can be put into the same race: `--try 128,64,8,3` (b_r, b_c, warps, stages).
+Other launch settings can be put into the same race, as LaunchSettings lists them: `--try 128,64,8,3`,
+`--try 64,64,4,3,1,128` (Q in registers, at most 128 of them).
 """
 
 import argparse
@@ -164,7 +165,7 @@ def main() -> None:
     parser.add_argument("--no-memory", action="store_true")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument(
-        "--try", dest="attempts", action="append", default=[], metavar="B_R,B_C,W,S"
+        "--try", dest="attempts", action="append", default=[], metavar="B_R,B_C,W,S[,Q,MAX]"
     )
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

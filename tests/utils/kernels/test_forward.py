@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.utils.kernels import many_calls
 from tests.utils.kernels.conftest import GPU
 from tests.utils.kernels.reference import PLACE, assert_right, plain, random_qkv
 from utils.attention import naive_attention
@@ -120,6 +121,17 @@ def test_overlapping_and_expanded_tensors():
         (1, 1, 80, 32), (0, 0, 8, 1)
     )  # each row shares 24 features with the next
     assert_right(sliding, sliding, sliding, causal=True)
+
+
+def test_calls_that_differ_are_counted(monkeypatch):
+    """The trial of test_gpu.py, small: the kernel repeats itself, and one that does not is told."""
+    longest, repeats = (3000, 25) if GPU else (40, 2)
+    assert many_calls.differing_calls(0, 1, longest, repeats) == (repeats, 0)
+    turns = itertools.count()
+    monkeypatch.setattr(
+        many_calls, "flash_attention", lambda q, *_, **__: torch.full_like(q, next(turns))
+    )
+    assert many_calls.differing_calls(0, 1, longest, repeats) == (repeats, repeats)
 
 
 def test_inputs_are_left_alone_and_repeats_are_identical():
