@@ -460,7 +460,7 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | missing | what goes wrong | in the finished kernel |
 |---|---|---|
 | a ragged tail | keys of somebody else, phantom keys | the mask in `load_tile`; `visible` |
-| a causal mask | queries see the future; or every tile is computed | `seen`, `seen_by_all`, `seen_by_any` |
+| a causal mask | queries see the future; or hidden tiles are computed too | `seen`, `seen_by_all`, `seen_by_any` |
 | rows that see nothing | NaN | `m_ref`; $\ell = 0$ becomes 1 |
 | heads, shared key heads | one head only | `number // h_q`, `head // group` |
 | base 2 | one more multiplication per score | `scale_log2` and `tl.exp2` |
@@ -469,28 +469,28 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | large tensors | wrong rows from $2^{31}$ elements on | `.to(tl.int64)` |
 | short floats | overflow, or a refusal | `p.to(v_tile.dtype)` |
 | $d$ that is not a power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
-| the copy engine, which fetches whole tiles | threads spend registers on addresses | `x.load([...])` |
-| $Q$ in registers, where there is room | every product reads $Q$ from shared memory again | `Q_IN_REGISTERS`, `whole` |
+| the copy engine, which fetches whole tiles | nothing, it is only slower: threads spend registers on addresses | `x.load([...])` |
+| $Q$ in registers (9.x, $d \le 64$) | nothing, it is only slower: every product reads $Q$ from shared memory | `Q_IN_REGISTERS`, `whole` |
 """
 
-# %% [markdown] tags=["zh"] en="4ad1d99e"
+# %% [markdown] tags=["zh"] en="ee1f7003"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
 | 缺的东西 | 会出什么错 | 完整的 kernel 里 |
 |---|---|---|
 | 尾块 | 算进别人的 key，或者幽灵 key | `load_tile` 里的掩码；`visible` |
-| 因果掩码 | query 看见未来；或者每个 tile 都白算 | `seen`、`seen_by_all`、`seen_by_any` |
+| 因果掩码 | query 看见未来；或者把看不见的 tile 也全算一遍 | `seen`、`seen_by_all`、`seen_by_any` |
 | 什么也看不见的行 | NaN | `m_ref`；$\ell = 0$ 改成 1 |
 | 多个头、共用的 key 头 | 只能算一个头 | `number // h_q`、`head // group` |
 | 以 2 为底 | 每个分数多一次乘法 | `scale_log2` 和 `tl.exp2` |
 | $L$ | 没法合并，也没法训练 | `natural` |
 | 别的步长 | 读错行 | `q_row`、`k_row`、`v_row` |
 | 大张量 | 从 $2^{31}$ 个元素起读错行 | `.to(tl.int64)` |
-| 低精度浮点数 | 上溢，或者被拒绝 | `p.to(v_tile.dtype)` |
-| 不是 2 的幂的 $d$ | `tl.arange` 拒绝 | `D_PAD`，`D` 之外填零 |
-| 整块取 tile 的拷贝引擎 | 线程花寄存器算地址 | `x.load([...])` |
-| 放得下时，把 $Q$ 留在寄存器里 | 每次乘积都要再从共享内存读一遍 $Q$ | `Q_IN_REGISTERS`、`whole` |
+| 低精度浮点数 | 上溢，或者因类型不符而报错 | `p.to(v_tile.dtype)` |
+| 不是 2 的幂的 $d$ | `tl.arange` 报错 | `D_PAD`，`D` 之外填零 |
+| 整块取 tile 的拷贝引擎 | 结果不错，只是慢：线程花寄存器算地址 | `x.load([...])` |
+| 把 $Q$ 留在寄存器里（9.x，$d \le 64$） | 结果不错，只是慢：每做一次乘法都要从共享内存读 $Q$ | `Q_IN_REGISTERS`、`whole` |
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -822,7 +822,7 @@ r"""
 r"""
 ## The kernel
 
-Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `first_kernel`: the same loop, line for line, and the table of what was missing tells you why each new line is there. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
+Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `first_kernel`: the body of its loop is that of `first_kernel`, line for line, and the table of what was missing tells you why each new line is there. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
 
 | in the kernel | what it is |
 |---|---|
@@ -833,41 +833,43 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `UPDATE: tl.constexpr` | a function as such an argument: the kernel is compiled with the heart it is given |
 | `x + rows[:, None] * stride + f[None, :]` | a whole tile of addresses: row times the step between rows, plus feature |
 | `tl.load(..., mask=..., other=0.0)` | read a tile; where the mask is False nothing is read and the entry is 0 |
-| `x.load([...]).reshape(B, D_PAD)` | from GPUs of capability 9.0 on: x is a tensor descriptor, made by `described`, and the copy engine fetches a tile by its indices; the two axes of length 1 are dropped, and past the end there are zeros |
+| `x.load([...]).reshape(B, D_PAD)` | on GPUs of capability 9 and 10, in 16 bits: x is a tensor descriptor, made by `described`, and the copy engine fetches a tile by its indices; the two axes of length 1 are dropped, and past the end there are zeros |
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
-| `tl.static_range(2)` | a loop that the compiler writes out: what is inside stands in the text once and in the kernel twice |
-| `num_warps`, `num_stages` | how many groups of 32 threads share a program; how many key tiles are on their way at once |
+| `tl.static_range(2)` | a loop that the compiler writes out, once for each number; in each copy the number is a constant |
+| `out.dtype.element_ty` | the type of the numbers that `out` points to |
+| `num_warps`, `num_stages`, `maxnreg` | how many groups of 32 threads share a program; how many key tiles are on their way at once; how many registers a thread may use |
 
-So there are two loops over key tiles. Where $Q$ stays in registers, the first runs over the tiles that need no mask and the second over the rest. Elsewhere `whole` is 0 and the first loop is empty: the second does everything, and asks at each tile whether it needs the mask.
+**Two loops from one text.** `tl.static_range(2)` writes the loop over key tiles out twice; in each copy `MASKED` is a constant, so `if MASKED` is decided at compile time. With `Q_IN_REGISTERS` (capability 9.x, 16 bits, $d \le 64$) the first loop takes the tiles before `whole`, whose keys every row sees, and nothing is asked in it; the second masks each of the rest. Elsewhere `whole` is 0 and the first loop vanishes: the second takes every tile and asks `c0 + B_C > seen_by_all`. The result is the same; which is faster was measured. `seen_by_any` is exercise 2, in keys instead of tiles.
 
-Two lines are easy to misread. `c0 + B_C > seen_by_all` is true for the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantoms. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
+Two lines are easy to misread. `c0 + B_C > seen_by_all` is true for the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantom keys. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
 
 To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="a6597ddd"
+# %% [markdown] tags=["zh"] en="b8a6ecc1"
 r"""
 ## 完整的 kernel
 
-这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和 `first_kernel` 对照着读：同一个循环，一行对一行；新加的每一行是为了什么，上面“缺什么”的表里都有。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
+这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和 `first_kernel` 对照着读：循环体与 `first_kernel` 的逐行对应；新加的每一行是为了什么，上面“缺什么”的表里都有。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
 
 | kernel 里的写法 | 它是什么 |
 |---|---|
-| `@triton.jit`、`attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；一次启动就开出这么多份 |
+| `@triton.jit`、`attention_kernel[(programs,)](...)` | 这个函数会为 GPU 编译；一次启动就运行这么多份 |
 | `tl.program_id(0)` | 这一份的编号：程序由它算出自己负责哪个头、哪个 query tile |
 | `tl.arange(0, B)` | 0 … B − 1 这些数；B 必须是 2 的幂，而且编译时就要知道 |
 | `tl.constexpr` | 编译时就知道的参数：换一个值，就要另外编译一个 kernel |
 | `UPDATE: tl.constexpr` | 这样的参数也可以是函数：编译 kernel 时，把交给它的核心一起编译进去 |
 | `x + rows[:, None] * stride + f[None, :]` | 一整个 tile 的地址：行号乘以行与行之间的步长，再加上特征的下标 |
 | `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
-| `x.load([...]).reshape(B, D_PAD)` | 用于计算能力 9.0 起的 GPU：x 是由 `described` 做出的张量描述符，拷贝引擎按下标取来一个 tile；长度为 1 的两个轴去掉，末尾之外是零 |
+| `x.load([...]).reshape(B, D_PAD)` | 用于计算能力 9 和 10 的 GPU、16 位类型：x 是由 `described` 做出的张量描述符，拷贝引擎按下标取来一个 tile；长度为 1 的两个轴去掉，末尾之外是零 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
-| `tl.static_range(2)` | 编译时就展开的循环：里面的内容在源码里写一次，在 kernel 里出现两次 |
-| `num_warps`、`num_stages` | 一个程序由几组线程（每组 32 个）合做；同时有几个 key tile 正在读取途中 |
+| `tl.static_range(2)` | 编译器按每个数各写出一份的循环；在每一份里，这个数都是常量 |
+| `out.dtype.element_ty` | `out` 所指的数的类型 |
+| `num_warps`、`num_stages`、`maxnreg` | 一个程序由几组线程（每组 32 个）共同执行；同时有几个 key tile 正在读取途中；每个线程最多用几个寄存器 |
 
-所以遍历 key tile 的循环有两个。$Q$ 留在寄存器里时，第一个循环走不需要掩码的 tile，第二个走其余的。否则 `whole` 是 0，第一个循环是空的：全部 tile 都归第二个循环，每到一个 tile 再看它要不要掩码。
+**一份代码，两个循环。** `tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型、$d \le 64$），第一个循环处理 `whole` 之前的 tile，那里的 key 每一行都看得见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。结果相同，哪种更快是测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
 
-有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的分数，连 $m$ 也不许影响。
+有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵 key。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的 key，它的分数连 $m$ 也不许影响。
 
 下面的一切想用你自己的核心来运行，就写 `flash_attention(..., update=my_update)`。
 """
@@ -968,16 +970,16 @@ r"""
 
 Float results differ from float64, so we must say how large a difference is allowed. The rule here: at most **twice the error that naive attention makes in the same dtype**, plus one unit in the last place of the largest output. The shapes are chosen to hurt: ragged, more queries than keys, shared heads, several sequences, causal; $Q$ lies in memory in another order, and the scale is not the usual one. $L$ is checked too.
 
-Afterwards, break the kernel: change one line in the cell above, run it and this table again, and see whether the table notices.
+Afterwards, break the kernel: change one line in the cell above, run it and this table again, and see whether the table notices. (Without a GPU of capability 9.x the first of the two loops does not run: break the second.)
 """
 
-# %% [markdown] tags=["zh"] en="273d22cd"
+# %% [markdown] tags=["zh"] en="45bbcdc4"
 r"""
 ## 算得对吗？
 
 浮点结果总与 float64 有差别，所以必须说明允许差多少。这里的规则是：不超过**朴素注意力在同一数据类型下误差的两倍**，再加上最大输出值的一个末位单位（ulp）。形状专挑难的：有尾块、query 比 key 多、共用 key 头、多个序列、带因果掩码（causal mask）；$Q$ 在内存里换了一种排列，缩放因子也不是常用的那个。$L$ 也一并检查。
 
-之后不妨把 kernel 弄坏：改动上面 kernel 单元格里的一行，重新运行那个单元格和这张表，看表能不能发现。
+之后不妨把 kernel 弄坏：改动上面 kernel 单元格里的一行，重新运行那个单元格和这张表，看表能不能发现。（如果不是计算能力 9.x 的 GPU，第一个循环不会运行：请改第二个。）
 """
 
 # %%
@@ -1595,7 +1597,7 @@ r"""
 
 - Forward only, and $d_v = d$. Training needs the backward pass, which recomputes $P$ from $Q$, $K$ and $L$.
 - No dropout, no soft cap, no window, no variable lengths in one batch.
-- Libraries hold many kernels and choose among them. FlashAttention-3 and cuDNN overlap the softmax of one tile with the products of another and use the copy engine of newer GPUs; this kernel leaves that to the compiler, and to the other programs on the same SM.
+- Libraries hold many kernels and choose among them. FlashAttention-3 and cuDNN overlap the softmax of one tile with the products of another by design; this kernel leaves the overlap to the compiler, and to the other programs on the same SM.
 - The model of two ceilings leaves out loads, masks and waiting. It says what to expect, not why a kernel lands above or below.
 - On a T4 (capability 7.5) current Triton has no tensor-core path. The kernel is right there but not fast, and nothing here promises a speed-up.
 - The interpreter shows that the logic is right. It cannot show speed, nor how `float32` products are rounded on a GPU.
@@ -1625,13 +1627,13 @@ r"""
 **References.** T. Dao, *FlashAttention-2* (2023), section 3.1: the loop over key tiles inside, queries outside, and the unnormalised output. T. Dao et al., *FlashAttention* (2022), appendix B: the memory argument. J. Shah et al., *FlashAttention-3* (2024): what newer GPUs add, and exponentials as a second ceiling (section 3.2). S. Williams et al., *Roofline* (2009). J. Ainslie et al., *GQA* (2023): shared key heads.
 """
 
-# %% [markdown] tags=["zh"] en="31f36b2d"
+# %% [markdown] tags=["zh"] en="91e3569d"
 r"""
 ## 结论到此为止
 
 - 只有前向，而且 $d_v = d$。训练需要反向传播，它用 $Q$、$K$ 和 $L$ 重新算出 $P$。
 - 没有 dropout、软截断（soft cap）、滑动窗口，也不支持同一 batch 里长短不一的序列。
-- 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 让一个 tile 的 softmax 与另一个 tile 的乘法重叠，还用上了新 GPU 的拷贝引擎；这个 kernel 把这些事留给编译器，以及同一个 SM 上的其他程序。
+- 一个库里有许多 kernel，调用时从中挑选。FlashAttention-3 和 cuDNN 特意让一个 tile 的 softmax 与另一个 tile 的乘法重叠；这个 kernel 把重叠留给编译器，以及同一个 SM 上的其他程序。
 - 两个上限的模型没有算上读取、掩码和等待。它说的是大致能到多少，不是 kernel 为什么偏高或偏低。
 - 在 T4（计算能力 7.5）上，现在的 Triton 用不上 tensor core。kernel 在那里是对的，但不快，本课不承诺任何加速。
 - 解释器能说明逻辑正确，说明不了速度，也说明不了 GPU 上 `float32` 乘积怎样舍入。

@@ -33,7 +33,10 @@ def aligned(x):
     no multiple of 16 is padded with zeros, which change no product.
     """
     if x.shape[3] % 16:
-        return torch.nn.functional.pad(x, (0, -x.shape[3] % 16))
+        # not torch's pad, which may keep x's order of axes in memory
+        padded = x.new_zeros((*x.shape[:3], x.shape[3] + -x.shape[3] % 16))
+        padded[..., : x.shape[3]] = x
+        return padded
     steps = x.stride()
     if steps[3] == 1 and x.data_ptr() % 16 == 0 and all(step % 16 == 0 for step in steps[:3]):
         return x

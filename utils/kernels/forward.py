@@ -84,7 +84,7 @@ def attention_kernel(
         k += batch.to(tl.int64) * k_batch + kv_head.to(tl.int64) * k_head
         v += batch.to(tl.int64) * v_batch + kv_head.to(tl.int64) * v_head
 
-    # how many keys does each row see? c ≤ r + N_k − N_q, so the last row sees most
+    # how many keys does each row see? c ≤ r + N_k − N_q: the first row sees fewest, the last most
     rows = i * B_R + tl.arange(0, B_R)
     if CAUSAL:
         offset = n_k - n_q
@@ -102,12 +102,14 @@ def attention_kernel(
     acc = tl.zeros([B_R, D_PAD], tl.float32)
 
     q_tile = load_tile(q, batch, head, i * B_R, n_q, q_row, B_R, D, D_PAD, DESCRIPTORS)
-    # key tiles that end before `whole` need no mask; where Q stays in registers, they get their own loop
+    # With Q in registers, the tiles before `whole`, whose keys every row sees, get a loop without a
+    # mask; the other loop then masks every tile, as an `if` beside such a Q has come out wrong.
     whole = 0
     if Q_IN_REGISTERS:
-        q_tile += 0.0  # computed, it stays in registers; only loaded, it would in shared memory
+        # a computed tile lies in registers; one only loaded is read from shared memory
+        q_tile += 0.0
         whole = tl.maximum(seen_by_all, 0) // B_C * B_C
-    for MASKED in tl.static_range(2):  # two loops from one text; the first may be empty
+    for MASKED in tl.static_range(2):  # written out for MASKED = 0 and 1; either loop may be empty
         start, end = (whole, seen_by_any) if MASKED else (0, whole)
         for c0 in range(start, end, B_C):
             # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
@@ -155,7 +157,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
 
     update: how a key tile enters the state, a @triton.jit function like `update` above.
 
-    Key tiles that no row of a query tile sees are never read. A NaN or ∞ in V in a key tile that is
+    A row whose scores all overflow to −∞ counts as one that sees no key. Key tiles that no row of a
+    query tile sees are never read. A NaN or ∞ in V in a key tile that is
     read reaches all rows of the query tile, as 0 · NaN is NaN; in K it reaches only its own rows.
 
     Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is computed
@@ -172,7 +175,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
     settings = launch_settings(capability, d, q.dtype)
     d_pad = triton.next_power_of_2(q.shape[3])
-    descriptors = settings.descriptors and n_k > 0  # a tensor without elements cannot be described
+    # a tensor without elements cannot be described
+    descriptors = settings.descriptors and min(q.numel(), k.numel()) > 0
     strides = *q.stride()[:3], *k.stride()[:3], *v.stride()[:3]
     if descriptors:
         q = described(q, settings.b_r, d_pad)

@@ -99,6 +99,20 @@ def test_batch_and_heads_in_either_order():
     assert_right(*(x.transpose(1, 2) for x in (q, k, v)), causal=True)
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
+@pytest.mark.parametrize("d", [1, 24, 32])
+@pytest.mark.parametrize("descriptors", [False, True])
+def test_axes_in_any_order_in_memory(descriptors, d, order, monkeypatch):
+    """What is copied first, or padded, must come out with its features side by side."""
+    if GPU and descriptors and torch.cuda.get_device_capability() < (9, 0):
+        pytest.skip("this GPU has no copy engine for tiles")
+    settings = LaunchSettings(32, 32, 4, 1, descriptors=descriptors)
+    monkeypatch.setattr(forward, "launch_settings", lambda *_: settings)
+    back = [order.index(axis) for axis in range(4)]
+    tensors = [x.permute(order).contiguous().permute(back) for x in random_qkv((2, 2, 1, 5, 7, d))]
+    assert_right(*tensors, causal=True)
+
+
 def test_a_last_dimension_that_is_not_contiguous():
     q, k, v = (x.transpose(2, 3).contiguous() for x in random_qkv((1, 2, 2, 33, 47, 32)))
     assert_right(*(x.transpose(2, 3) for x in (q, k, v)))
