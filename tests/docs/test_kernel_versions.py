@@ -9,9 +9,12 @@ from utils.measurements import h200_forward as recorded
 NOTES = (Path(__file__).parents[2] / "docs/kernel_versions.md").read_text(encoding="utf-8")
 
 
-def ratios(method: str) -> list[float]:
-    """Return this course's TFLOP/s over the method's, at each of the twelve points from N = 1024 on."""
-    rows = [row for row in recorded.SPEED if row["n"] >= 1024]
+def ratios(method: str, *sides: int) -> list[float]:
+    """Return this course's TFLOP/s over the method's, at each of the twelve points from N = 1024 on.
+
+    sides: only these head dimensions.
+    """
+    rows = [row for row in recorded.SPEED if row["n"] >= 1024 and (not sides or row["d"] in sides)]
     rates = {(r["d"], r["causal"], r["n"], r["method"]): r["tflops"] for r in rows}
     points = {(d, causal, n) for d, causal, n, name in rates if name == method}
     return [rates[*p, "this course"] / rates[*p, method] for p in points]
@@ -37,3 +40,17 @@ def test_where_it_is_behind():
 def test_the_card_and_versions_are_named():
     facts = (recorded.CARD, recorded.DRIVER, recorded.TORCH, recorded.TRITON, recorded.DATE)
     assert all(fact in NOTES for fact in facts)
+
+
+def test_the_means_of_each_head_dimension():
+    told = re.search(
+        r"At d = 128 it is ([\d.]+) of cuDNN's and ([\d.]+) of FlashAttention-3's speed, at d = 64"
+        r" ([\d.]+) and ([\d.]+)\.",
+        NOTES,
+    ).groups()
+    found = [
+        math.prod(ratios(method, d)) ** (1 / 6)
+        for d in (128, 64)
+        for method in ("SDPA cuDNN", "FlashAttention-3")
+    ]
+    assert [f"{x:.2f}" for x in found] == list(told)
