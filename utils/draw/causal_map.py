@@ -8,11 +8,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from utils.draw.controls import Choice, Slider
-from utils.draw.palette import COLOUR, FAINT, INK, LARGE, boxes, canvas, grid, write
+from utils.draw.palette import COLOUR, FAINT, INK, boxes, canvas, grid, write
 from utils.language import say
 from utils.tiles import classify, tiles, visible
 
-LEFT, TOP, SIDE, LARGEST = 2.2, 2.2, 9.4, 16  # cells: margins, room for the counts, longest side
+LEFT, TOP, SIDE, LARGEST = 1.9, 2.2, 7.6, 16  # cells: margins, room for the counts, longest side
+WORDS, TITLE = 15, 18  # points: a slide and a page of 800 pixels show the picture smaller
 BYTES = 2 * (64 + 64)  # of K and V for one key: d = d_v = 64, two bytes a number
 ALIGNMENTS = ("bottom-right", "top-left")
 
@@ -89,13 +90,13 @@ def draw(state: CausalMap) -> Figure:
     corner = "δ = N_k − N_q" if state.alignment == "bottom-right" else "δ"
     name = state.alignment.replace("-", "\N{HYPHEN}")  # write() makes a minus of the other one
     title = f"{name}: c ≤ r + δ, {corner} = {state.offset}"
-    write(axes, LEFT, 0.6, title, size=LARGE, at="left")
+    write(axes, LEFT, 0.6, title, size=TITLE, at="left")
     grid(axes, LEFT, TOP, state.mask, COLOUR["S"])
     outlines(axes, state)
     for n in {0, state.n_q - 1}:
-        write(axes, LEFT - 0.2, TOP + n + 0.5, f"r = {n}", at="right")
+        write(axes, LEFT - 0.2, TOP + n + 0.5, f"r = {n}", size=WORDS, at="right")
     for n in {0, state.n_k - 1}:
-        write(axes, LEFT + n + 0.5, TOP - 0.4, f"c = {n}" if n == 0 else n)
+        write(axes, LEFT + n + 0.5, TOP - 0.4, f"c = {n}" if n == 0 else n, size=WORDS)
     counts(axes, state)
     return figure
 
@@ -124,8 +125,7 @@ def counts(axes: Axes, state: CausalMap) -> None:
     x, y = LEFT + LARGEST + 1, TOP
     for kind in ("full", "boundary", "skip"):
         sample(axes, x, y, kind)
-        write(axes, x + 1.6, y + 0.5, f"{kind} tiles", at="left")
-        write(axes, x + 9.0, y + 0.5, state.count(kind), at="right", weight="bold")
+        entry(axes, x + 1.6, y + 0.5, f"{kind} tiles", state.count(kind))
         y += 1.5
     empty = int((~state.mask.any(axis=1)).sum())
     lines = [
@@ -138,9 +138,15 @@ def counts(axes: Axes, state: CausalMap) -> None:
         ("in bytes of K and V", f"{state.saved * BYTES:,}"),
     ]
     for name, value in lines:
-        write(axes, x, y + 0.6, name, at="left")
-        write(axes, x + 9.0, y + 0.6, value, at="right", weight="bold")
+        entry(axes, x, y + 0.6, name, value)
         y += 1.05
+
+
+def entry(axes: Axes, x: float, y: float, name: str, value) -> None:
+    """Write a name at x and its number at the right edge of the picture."""
+    write(axes, x, y, name, size=WORDS, at="left")
+    right = LEFT + LARGEST + 1 + SIDE - 0.3
+    write(axes, right, y, value, size=WORDS, at="right", weight="bold")
 
 
 def sample(axes: Axes, x: float, y: float, kind: str) -> None:

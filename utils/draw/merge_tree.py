@@ -9,7 +9,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from utils.draw.controls import Choice, Slider
-from utils.draw.palette import COLOUR, FAINT, INK, LARGE, PAPER, boxes, canvas, subscript, write
+from utils.draw.palette import COLOUR, FAINT, INK, PAPER, boxes, canvas, subscript, write
 from utils.language import say
 from utils.states import State, merge, state_of
 
@@ -19,8 +19,9 @@ ORDERS = {
     "(x₁ (x₂ (x₃ x₄)))": (0, (1, (2, 3))),
     "((x₄ x₁) (x₃ x₂))": ((3, 0), (2, 1)),
 }
-STEP, RISE, TOP, FOOT = 5.0, 3.9, 1.4, 1.4  # cells: between leaves and levels; above and below
-HALF, HEIGHT, ABOVE = 1.9, 1.2, 0.95  # a box: half its width, its height, room for its value
+STEP, RISE, TOP, FOOT = 5.0, 3.7, 1.2, 1.4  # cells: between leaves and levels; above and below
+HALF, HEIGHT, ABOVE = 2.1, 1.2, 0.95  # a box: half its width, its height, room for its value
+WORDS, SCORES = 15, 17  # points: a slide and a page of 800 pixels show the picture smaller
 
 
 @dataclass(frozen=True, eq=False)  # nodes are told apart by identity
@@ -109,7 +110,8 @@ def draw(root: Node, merges: int) -> Figure:
         else:
             box(axes, node, floor)
     exact = sum(np.exp(node.m) for node in nodes_of(root) if not node.parts)
-    write(axes, 0.5, 0.8, f"Σ e^x = {number(exact)}", size=LARGE, at="left")
+    beside = floor - RISE * root.level - ABOVE / 2  # on the line of the root's value, to compare
+    write(axes, 0.4, beside, f"Σ e^x = {number(exact)}", size=WORDS, at="left")
     return figure
 
 
@@ -122,11 +124,12 @@ def box(axes: Axes, node: Node, floor: float) -> None:
     x, y = centre(node), floor - RISE * node.level
     fields = [(x - HALF, y, HALF, HEIGHT), (x, y, HALF, HEIGHT)]
     boxes(axes, fields, fill=[COLOUR["m"], COLOUR["ℓ"]], line=1.4)
-    write(axes, x - HALF / 2, y + HEIGHT / 2, f"m {node.m:g}")
-    write(axes, x + HALF / 2, y + HEIGHT / 2, f"ℓ {number(node.denominator)}")
-    write(axes, x, y - ABOVE / 2, f"ℓ·e^m = {number(node.denominator * np.exp(node.m))}")
+    write(axes, x - HALF / 2, y + HEIGHT / 2, f"m {node.m:g}", size=WORDS)
+    write(axes, x + HALF / 2, y + HEIGHT / 2, f"ℓ {number(node.denominator)}", size=WORDS)
+    value = f"ℓ·e^m = {number(node.denominator * np.exp(node.m))}"
+    write(axes, x, y - ABOVE / 2, value, size=WORDS)
     if not node.parts:
-        write(axes, x, y + HEIGHT + 0.7, f"x{subscript(node.key + 1)} = {node.m:g}", size=LARGE)
+        write(axes, x, y + HEIGHT + 0.7, f"x{subscript(node.key + 1)} = {node.m:g}", size=SCORES)
 
 
 def lines(axes: Axes, root: Node, waiting: list[Node], floor: float) -> None:
@@ -145,7 +148,8 @@ def lines(axes: Axes, root: Node, waiting: list[Node], floor: float) -> None:
         if node not in waiting:
             factor = f"×{number(np.exp(part.m - node.m))}"
             middle = (x0 + x1) / 2, (y0 + y1) / 2
-            write(axes, *middle, factor, bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1})
+            paper = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
+            write(axes, *middle, factor, size=WORDS, bbox=paper)
 
 
 def number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""What holds for every interactive picture: its texts lie inside it, and a redraw is fast."""
+"""What holds for every interactive picture: texts inside it, large enough; a redraw is fast."""
 
 import itertools
 import statistics
@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
-from utils.draw.palette import png
+from utils.draw.palette import DPI, png
+
+PAGE = 808  # pixels that a picture has on the site, in a window of 1280
 
 
 def assert_texts_lie_inside(figure: Figure, apart: bool = False) -> None:
@@ -20,6 +22,13 @@ def assert_texts_lie_inside(figure: Figure, apart: bool = False) -> None:
     if apart:
         for (one, a), (other, b) in itertools.combinations(boxes, 2):
             assert not a.overlaps(b), (one, other)
+
+
+def smallest(figure: Figure) -> float:
+    """Return the points of the smallest text on the screen, whose pixel is 1/96 inch, where the
+    site has made a wide picture smaller."""
+    shrunk = min(1, PAGE / figure.bbox.width)
+    return min(text.get_fontsize() for text in figure.axes[0].texts) * DPI / 96 * shrunk
 
 
 def assert_a_redraw_is_fast(name: str, draw: Callable[[int], Figure], capsys) -> None:

@@ -4,7 +4,11 @@ import itertools
 
 import pytest
 
-from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
+from tests.utils.draw.picture_rules import (
+    assert_a_redraw_is_fast,
+    assert_texts_lie_inside,
+    smallest,
+)
 from utils.draw.causal_map import ALIGNMENTS, BYTES, LARGEST, CausalMap, controls, draw
 from utils.draw.controls import settle
 from utils.draw.palette import COLOUR, png
@@ -79,7 +83,8 @@ def test_colour_is_that_of_the_scores():
 @pytest.mark.parametrize(("n_q", "n_k", "b_r", "b_c", "alignment"), ENDS)
 def test_every_end_draws_inside_the_picture(n_q, n_k, b_r, b_c, alignment):
     figure = draw(CausalMap(n_q, n_k, b_r, b_c, alignment))
-    assert_texts_lie_inside(figure)
+    assert_texts_lie_inside(figure, apart=True)
+    assert smallest(figure) >= 10
 
 
 def test_equal_states_have_equal_bytes():

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from matplotlib.collections import LineCollection
 
-from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
+from tests.utils.draw.picture_rules import (
+    assert_a_redraw_is_fast,
+    assert_texts_lie_inside,
+    smallest,
+)
 from utils.draw.controls import settle
 from utils.draw.merge_tree import (
     ABOVE,
+    HALF,
     ORDERS,
     controls,
     draw,
@@ -18,7 +23,7 @@ from utils.draw.merge_tree import (
     nodes_of,
     number,
 )
-from utils.draw.palette import png, subscript
+from utils.draw.palette import CELL, png, subscript
 
 
 def picture(**wanted):
@@ -106,6 +111,22 @@ def test_every_state_draws_within_the_picture(order, last, merges):
     figure = picture(order=order, last=last, merges=merges)
     assert_texts_lie_inside(figure, apart=True)
     assert len(figure.axes[0].texts) <= 48
+
+
+@pytest.mark.parametrize("order", ORDERS.values())
+def test_its_words_are_large_and_fit_into_their_boxes(order):
+    assert smallest(picture(order=order)) >= 11
+    figure = picture(order=order, last=-5)
+    png(figure)
+    for text in figure.axes[0].texts:
+        if text.get_text()[0] in "mℓ" and "e^m" not in text.get_text():
+            assert text.get_window_extent().width < (HALF - 0.2) * CELL, text
+
+
+@pytest.mark.parametrize("order", ORDERS.values())
+def test_the_sum_stands_on_the_line_of_the_value_it_equals(order):
+    heights = {t.get_text(): t.get_position()[1] for t in picture(order=order).axes[0].texts}
+    assert heights["Σ e^x = 178.6"] == heights["ℓ·e^m = 178.6"] == min(heights.values())
 
 
 def test_equal_states_have_equal_bytes():
