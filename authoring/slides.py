@@ -26,6 +26,7 @@ from authoring.errors import SourceError
 from authoring.read import Cell
 from authoring.slides_cells import PLACE, Section, arguments, faults, split
 from authoring.slides_pictures import draw_all, file_name
+from utils.columns import columns
 
 TYPES = {61: "", 73: " wide"}  # columns that an output may have at most → its type
 LIBRARY = {  # in dist/slides/lib: package, its folder, what is taken
@@ -140,8 +141,8 @@ def _filled(lesson: Lesson, section: Section, outputs: dict[str, list]) -> str:
         n = int(match[2] or 1)
         if n > len(texts):
             raise section.cell.error(f"{{output {n}}}, but the cells after it print {len(texts)}")
-        columns = max(map(len, texts[n - 1].split("\n")))
-        kind = next((kind for most, kind in TYPES.items() if columns <= most), " widest")
+        width = max(map(columns, texts[n - 1].split("\n")))
+        kind = next((kind for most, kind in TYPES.items() if width <= most), " widest")
         return f'<pre class="output{kind}">{html.escape(texts[n - 1])}</pre>'
 
     return PLACE.sub(fill, section.text)

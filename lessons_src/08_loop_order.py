@@ -732,9 +732,8 @@ def algorithm_1(q_i, k, v, b_c):
     return out
 
 
-print(
-    f"difference {np.abs(algorithm_1(q[:64], k, v, 64) - naive_attention(q[:64], k, v)[0]).max():.0e}"
-)
+difference = algorithm_1(q[:64], k, v, 64) - naive_attention(q[:64], k, v)[0]
+print(f"difference {np.abs(difference).max():.0e}")
 
 # %% [markdown] tags=["en"]
 r"""

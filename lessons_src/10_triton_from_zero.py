@@ -1148,7 +1148,7 @@ def largest_score(q, k, out, n, D: tl.constexpr, B_R: tl.constexpr, B_C: tl.cons
 # %%
 # needs Triton
 def launch(heads, n, d=64, b=64, **how):
-    """Run largest_score once; return a function that runs it again, and what the launch returned."""
+    """Run largest_score once; return a function that repeats it, and what the launch returned."""
     q, k = torch.randn(2, heads, n, d, device=place, dtype=torch.float16)
     out = torch.empty(heads, n, device=place)
 

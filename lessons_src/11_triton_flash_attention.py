@@ -1030,7 +1030,8 @@ for shape in shapes:
     for causal in (False, True):
         off, allowed, lse_off = errors(*shape, causal)
         b, n_q, n_k, d, heads, kv_heads = shape
-        line = f"{b:2}  {n_q:3}  {n_k:3}  {d:3}    {heads}/{kv_heads} {causal!s:6}   {off:.2e}  {allowed:.2e}  {lse_off:.1e}"
+        line = f"{b:2}  {n_q:3}  {n_k:3}  {d:3}    {heads}/{kv_heads} {causal!s:6}"
+        line += f"   {off:.2e}  {allowed:.2e}  {lse_off:.1e}"
         assert off <= allowed and lse_off < 1e-4, line
         print(line)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from utils.columns import left, right
 from utils.language import say
 
 
@@ -50,14 +51,12 @@ def table(memory) -> str:
     rows.append((say(en="total", zh="合计"), *(f"{nbytes:,}" for nbytes in total)))
     of = "" if memory.budget is None else f" / {memory.budget:,}"
     peak = say(en="bytes; on chip at most ", zh="单位：字节；片上最多 ") + f"{memory.peak:,}{of}"
-    return "\n".join([*(columns(row) for row in rows), peak])
+    return "\n".join([*(line(*row) for row in rows), peak])
 
 
-def columns(row: tuple) -> str:
-    """Lay out one line of the table; a Chinese character is two columns wide."""
-    wide = [sum(ord(letter) > 0x2E7F for letter in cell) for cell in row]
-    name = row[0].ljust(8 - wide[0])
-    return name + "".join(c.rjust(14 - w) for c, w in zip(row[1:], wide[1:], strict=True))
+def line(name: str, *numbers: str) -> str:
+    """Lay out one line of the table."""
+    return left(name, 8) + "".join(right(number, 14) for number in numbers)
 
 
 def label(name: str, ranges: tuple, shape: tuple) -> str:

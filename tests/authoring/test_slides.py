@@ -105,6 +105,11 @@ def test_a_wide_output_gets_smaller_type(workshop):
     assert '<pre class="output wide">xxx' in html and '<pre class="output widest">yyy' in html
 
 
+def test_a_chinese_character_counts_as_two_columns_of_an_output(workshop):
+    html = html_of(workshop, lesson_with("{output 2}").replace("1 + 2", "print('字' * 35)"))
+    assert '<pre class="output wide">字' in html
+
+
 def test_an_output_that_is_not_there_is_an_error(workshop):
     with pytest.raises(SourceError, match=r"\{output 3\}.*print 2"):
         html_of(workshop, lesson_with("{output 3}"))

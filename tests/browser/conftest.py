@@ -24,6 +24,30 @@ QUIET = [
     "--disable-sync",
 ]
 
+# where each line of a printed table ends, of the first <pre> below `part` that has this word
+ENDS = """([part, word]) => {
+  const pre = [...document.querySelectorAll(part)].find(e => e.textContent.includes(word));
+  const range = document.createRange(), text = [], ends = [];
+  const walk = document.createTreeWalker(pre, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) text.push(walk.currentNode);
+  for (const node of text) for (const line of node.data.matchAll(/[^\\n]+/g)) {
+    range.setStart(node, line.index + line[0].length - 1);
+    range.setEnd(node, line.index + line[0].length);
+    const box = range.getBoundingClientRect();
+    ends.push([line[0], box.right, box.width]);
+  }
+  return ends;
+}"""
+
+
+def ends_of_numbers(page, part):
+    """Return how far apart, in Latin columns, the lines of the Chinese table of bytes end."""
+    lines = [line for line in page.evaluate(ENDS, [part, "合计"]) if "：" not in line[0]]
+    table = [line for line in lines if line[0].startswith(("  ", "K ", "Q ", "合计"))]
+    assert len(table) > 2 and table[-1][0].startswith("合计")
+    right = [right for _, right, _ in table]
+    return (max(right) - min(right)) / table[-1][2]
+
 
 def missing(what):
     """In CI nothing of this may be missing; elsewhere say what is, and skip."""

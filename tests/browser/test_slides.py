@@ -8,7 +8,7 @@ import pytest
 
 from authoring.build import Plan
 from authoring.course import LANGUAGES, read_course
-from tests.browser.conftest import ROOT, missing
+from tests.browser.conftest import ROOT, ends_of_numbers, missing
 
 pytestmark = pytest.mark.browser
 
@@ -113,6 +113,18 @@ def test_formulas_are_set_and_pictures_are_there(seen):
 
 def test_every_slide_has_speaker_notes(seen):
     assert numbers(seen, lambda s: s["notes"] < 10) == []
+
+
+def test_the_lines_of_a_chinese_table_end_below_each_other(folder, chromium):
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    page.goto((folder / "zh" / "02_row_tiles.html").as_uri())
+    page.wait_for_selector(".reveal.ready")
+    table = page.locator("pre.output", has_text="合计").first
+    page.evaluate(
+        "e => Reveal.slide(Reveal.getIndices(e.closest('section')).h)", table.element_handle()
+    )
+    assert ends_of_numbers(page, "pre.output") < 0.1
+    page.close()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -16,14 +16,16 @@ from utils.kernels.arguments import aligned, check_arguments
 
 
 @triton.jit
-def load_tile(x, batch, head, first, end, stride, B: tl.constexpr, D: tl.constexpr, D_PAD: tl.constexpr,
-              DESCRIPTORS: tl.constexpr):  # fmt: skip
+def load_tile(
+    x, batch, head, first, end, stride,
+    B: tl.constexpr, D: tl.constexpr, D_PAD: tl.constexpr, DESCRIPTORS: tl.constexpr,
+):  # fmt: skip
     """Load rows first … first + B − 1 of one head, shape (B, D_PAD); zeros outside the tensor.
 
     Triton's tiles have powers of two as sides, so D features (80, say) are padded with zeros to
-    D_PAD (128). With DESCRIPTORS x describes the whole tensor (B, H, N, D) and the GPU's copy engine
-    finds the tile and its edges. Without, x points at the head's first element, stride is the step
-    from one row to the next, and rows from `end` on are not read.
+    D_PAD (128). With DESCRIPTORS x describes the whole tensor (B, H, N, D) and the GPU's copy
+    engine finds the tile and its edges. Without, x points at the head's first element, stride is
+    the step from one row to the next, and rows from `end` on are not read.
     """
     if DESCRIPTORS:
         tile = x.load([batch, head, first, 0]).reshape(B, D_PAD)
@@ -43,7 +45,7 @@ def load_tile(x, batch, head, first, end, stride, B: tl.constexpr, D: tl.constex
 def update(m, l, acc, scores, v_tile, scale_log2):
     """Merge one key tile into the state: scores (B_R, B_C), −∞ where hidden; v_tile (B_C, D_PAD).
 
-    m (B_R,) counts in base 2, as GPUs compute 2^x; l (B_R,) and acc (B_R, D_PAD) are relative to it.
+    m (B_R,) counts in base 2, as GPUs compute 2^x; l (B_R,) and acc (B_R, D_PAD) are relative to m.
     """
     # m_new = max(m, m̃); a row that has seen no key takes 0, as −∞ − (−∞) is no number
     m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
@@ -66,7 +68,8 @@ def attention_kernel(
     q_batch, q_head, q_row,
     k_batch, k_head, k_row,
     v_batch, v_head, v_row,
-    CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr, Q_IN_REGISTERS: tl.constexpr, UPDATE: tl.constexpr,
+    CAUSAL: tl.constexpr, DESCRIPTORS: tl.constexpr, Q_IN_REGISTERS: tl.constexpr,
+    UPDATE: tl.constexpr,
     D: tl.constexpr, D_PAD: tl.constexpr,
     B_R: tl.constexpr, B_C: tl.constexpr,
 ):  # fmt: skip
@@ -153,7 +156,7 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     as flash-attn from 2.1 on). PyTorch's is_causal=True aligns top-left, c ≤ r; the two agree when
     N_q = N_k. A row that sees no key gives O = 0 and L = −∞.
 
-    return_lse: return (O, L); L = ln Σ_c e^{scale · S_rc}, natural logarithm, float32, (B, H_q, N_q).
+    return_lse: return (O, L); L (B, H_q, N_q) = ln Σ_c e^{scale · S_rc}, natural log, float32.
 
     update: how a key tile enters the state, a @triton.jit function like `update` above.
 
@@ -161,9 +164,9 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     query tile sees are never read. A NaN or ∞ in V in a key tile that is
     read reaches all rows of the query tile, as 0 · NaN is NaN; in K it reaches only its own rows.
 
-    Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is computed
-    in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine that cannot
-    run it, before anything is launched.
+    Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is
+    computed in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine
+    that cannot run it, before anything is launched.
     """
     check_arguments(q, k, v, scale)
     (batch, h_q, n_q, d), (h_kv, n_k), dtype = q.shape, k.shape[1:3], q.dtype

@@ -135,3 +135,10 @@ def test_the_landing_page_is_the_course_as_listed(language):
 @pytest.mark.parametrize(("language", "words"), [("en", "What it is"), ("zh", "讲的是什么")])
 def test_the_landing_page_says_what_the_readme_says(built, language, words):
     assert words in landing(read_course(built.root), language)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("lesson", read_course(ROOT).lessons, ids=lambda lesson: lesson.slug)
+def test_no_line_of_code_scrolls_in_a_window_of_1280_pixels(lesson, language):
+    code = [c.source for c in page(read_course(ROOT), lesson, language).cells if "outputs" in c]
+    assert [line for text in code for line in text.split("\n") if len(line) > 100] == []
