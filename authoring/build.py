@@ -48,14 +48,16 @@ def build(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None
     remove_others(course, report)
 
 
-def build_colab(root: Path, plan: Plan, report: Callable[[str], None] = print) -> None:
-    """Write learner's notebooks that hold all their files into dist/colab."""
+def build_colab(
+    root: Path, plan: Plan, report: Callable[[str], None] = print, into: Path | None = None
+) -> None:
+    """Write learner's notebooks that hold all their files into dist/colab, or into a folder."""
     course, ready = prepare(root, plan)
-    texts = {}
+    folder, texts = into or root / "dist" / "colab", {}
     for lesson, cells in ready:
         for language in plan.languages or course.languages:
             nb = notebook(course, lesson, cells, language, "learner", alone=True)
-            texts[root / "dist" / "colab" / language / f"{lesson.slug}.ipynb"] = canonical(nb)
+            texts[folder / language / f"{lesson.slug}.ipynb"] = canonical(nb)
     write_all(texts, report)
 
 

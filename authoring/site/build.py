@@ -22,13 +22,13 @@ MATHJAX = ("tex-mml-chtml.js", "a11y", "input", "output/chtml", "sre", "ui")
 def build_site(root: Path, report: Callable[[str], None] = print) -> None:
     """Write dist/site anew: index.html, en/, zh/, mathjax/, licenses/."""
     course, work, site = read_course(root), root / "build" / "site", root / "dist" / "site"
-    build_colab(root, Plan(), lambda line: None)
-    for folder in (work, site):
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(work, ignore_errors=True)
+    build_colab(root, Plan(), lambda line: None, into=work / "single")  # what pages offer
+    shutil.rmtree(site, ignore_errors=True)
     site.mkdir(parents=True)
     for language in course.languages:
         lay_out(course, language, work / language)
-        _add_single_files(course, language, work / "extra" / language / "notebooks")
+        shutil.copytree(work / "single" / language, work / "extra" / language / "notebooks")
     _run_sphinx(course, work)
     for language in course.languages:
         shutil.move(work / "html" / language, site / language)
@@ -37,13 +37,6 @@ def build_site(root: Path, report: Callable[[str], None] = print) -> None:
     (site / "index.html").write_text(front_door(course), encoding="utf-8")
     shutil.copy(HERE / "static" / "icon.svg", site)
     report(f"written   {site}: open index.html, or put the folder on any web server")
-
-
-def _add_single_files(course: Course, language: str, folder: Path) -> None:
-    """Copy what each page offers for download; dist/colab may hold more from earlier builds."""
-    folder.mkdir(parents=True)
-    for lesson in course.lessons:
-        shutil.copy(course.root / "dist" / "colab" / language / f"{lesson.slug}.ipynb", folder)
 
 
 def _run_sphinx(course: Course, work: Path) -> None:

@@ -239,3 +239,14 @@ def test_colab_writes_one_file_for_each_lesson_and_language(workshop):
         "dist/colab/en/01_sums.ipynb",
         "dist/colab/zh/01_sums.ipynb",
     ]
+
+
+def test_single_files_for_another_use_leave_dist_colab_alone(workshop):
+    said = []
+    build_colab(workshop.root, Plan(), into=workshop.root / "elsewhere", report=said.append)
+    assert sorted(workshop.notebooks()) == [
+        "elsewhere/en/01_sums.ipynb",
+        "elsewhere/zh/01_sums.ipynb",
+    ]
+    build_colab(workshop.root, Plan(), said.append)
+    assert [line.split()[0] for line in said] == ["written"] * 4

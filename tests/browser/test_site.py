@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from authoring.build import Plan, build_colab
 from authoring.course import LANGUAGES, read_course
-from tests.browser.conftest import ROOT, missing
+from tests.browser.conftest import ROOT, ends_of_numbers, missing
 
 pytestmark = pytest.mark.browser
 
@@ -90,6 +91,11 @@ def test_a_page_loads_from_here_alone_and_fits(path, look, site, chromium):
         switch = page.locator(".course-switch").get_attribute("href")
         assert switch == f"../{other}/{name}"
     page.close()
+
+
+def test_the_lines_of_a_chinese_table_end_below_each_other(site, page):
+    visit(page, site, "zh/02_row_tiles.html")
+    assert ends_of_numbers(page, ".cell_output pre") < 0.1
 
 
 @pytest.mark.parametrize("name", ["index", "search", LESSONS[4]])
@@ -176,11 +182,12 @@ def test_a_solution_is_hidden_until_it_is_opened(language, site, page):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_download_is_the_file_that_runs_alone(language, site, page):
+def test_the_download_is_the_file_that_runs_alone(language, site, page, tmp_path):
     visit(page, site, f"{language}/01_block_matrix.html")
     with page.expect_download() as download:
         page.locator("a[download]").click()
-    single = ROOT / "dist" / "colab" / language / "01_block_matrix.ipynb"
+    build_colab(ROOT, Plan(("01_block_matrix",)), lambda line: None, into=tmp_path)
+    single = tmp_path / language / "01_block_matrix.ipynb"
     assert download.value.suggested_filename == single.name
     assert open(download.value.path(), encoding="utf-8").read() == single.read_text("utf-8")
 
