@@ -19,6 +19,7 @@ FIELD, SIDE, STATE, GAP = 5.6, 0.9, 1.7, 0.35  # cells: side of S, thickness of 
 LEFT, TOP, WIDTH, BAR = 0.7, 1.9, 13.2, 5.4  # margins, width of a film, the longest bar
 GROUPS = {"Q": "Q", "K, V": "KV", "m, ℓ, Õ": ("m", "l", "acc"), "O, L": "OL"}
 FILL = {"Q": COLOUR["Q"], "K, V": COLOUR["K"], "m, ℓ, Õ": COLOUR["ℓ"], "O, L": COLOUR["O"]}
+WORDS = 13  # points: a page of 800 pixels shows the picture smaller
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def field(axes: Axes, film: Film, frame: Frame, x: float, *, ended: bool) -> Non
             fill = COLOUR["ℓ"] if span == rows else PAPER
             boxes(axes, [(state, place[0], STATE, place[1])], fill=fill, line=1.2)
         if span == rows:
-            write(axes, state + STATE / 2, place[0] + place[1] / 2, "m ℓ Õ")
+            write(axes, state + STATE / 2, place[0] + place[1] / 2, "m ℓ Õ", size=WORDS)
         lit(axes, (out, place[0], SIDE, place[1]), "O", span in frame.finished)
     for part in tiles(film.n_k, film.b_c):
         place, span = (left + wide * part.start, wide * (part.stop - part.start)), bounds(part)
@@ -153,10 +154,10 @@ def field(axes: Axes, film: Film, frame: Frame, x: float, *, ended: bool) -> Non
     where = "slow memory" if film.travels else "chip only"
     labels = {"Q": x + SIDE / 2, "O": out + SIDE / 2, "m ℓ Õ": state + STATE / 2}
     for name, middle in labels.items():
-        write(axes, middle, top - GAP, name)
-    write(axes, state + STATE / 2, top + FIELD + GAP, where)
+        write(axes, middle, top - GAP, name, size=WORDS)
+    write(axes, state, top + FIELD + GAP, where, size=WORDS, at="left")
     for name, y in (("Kᵀ", TOP), ("Vᵀ", top + FIELD + GAP)):
-        write(axes, left - GAP, y + SIDE / 2, name)
+        write(axes, left - GAP, y + SIDE / 2, name, size=WORDS)
     path(axes, film, frame, left, top, ended=ended)
 
 
@@ -167,7 +168,7 @@ def bounds(part: slice) -> tuple[int, int]:
 def lit(axes: Axes, place, name: str, on: bool) -> None:
     boxes(axes, [place], fill=COLOUR[name] if on else PAPER, line=1.2)
     if on:
-        write(axes, place[0] + place[2] / 2, place[1] + place[3] / 2, name)
+        write(axes, place[0] + place[2] / 2, place[1] + place[3] / 2, name, size=WORDS)
 
 
 def path(axes: Axes, film: Film, frame: Frame, left: float, top: float, *, ended: bool) -> None:
@@ -181,7 +182,7 @@ def path(axes: Axes, film: Film, frame: Frame, left: float, top: float, *, ended
     boxes(axes, places, edge=FAINT, line=0.8)
     if not ended:
         boxes(axes, places[-1:], fill=COLOUR["S"], line=2)
-        write(axes, places[-1][0] + 0.22, places[-1][1] + 0.26, "S")
+        write(axes, places[-1][0] + 0.22, places[-1][1] + 0.26, "S", size=WORDS)
     middles = [(x + w / 2, y + h / 2) for x, y, w, h in places]
     axes.plot(*zip(*middles, strict=True), color=INK, linewidth=1, marker="o", markersize=4)
 
@@ -195,15 +196,15 @@ def bytes_of(frame: Frame) -> dict[str, int]:
 def bill(axes: Axes, frame: Frame, x: float, longest: int) -> int:
     """Draw one bar a group of tensors, filled as far as it was read; return the total."""
     top = TOP + 2 * (SIDE + GAP) + FIELD + 0.9
-    write(axes, x, top, "bytes moved; filled: read, empty: written", at="left")
+    write(axes, x, top, "bytes moved; filled: read, empty: written", at="left", size=WORDS)
     for line, (group, total) in enumerate(bytes_of(frame).items()):
         y, start = top + 0.55 + 0.75 * line, x + 2.2
         length = BAR * total / longest
         read = BAR * sum(frame.read[name] for name in GROUPS[group]) / longest
         boxes(axes, [(start, y, length, 0.55)], fill=PAPER)
         boxes(axes, [(start, y, read, 0.55)], fill=FILL[group])
-        write(axes, x, y + 0.3, group, at="left")
-        write(axes, start + length + 0.2, y + 0.3, f"{total:,}", at="left")
+        write(axes, x, y + 0.3, group, at="left", size=WORDS)
+        write(axes, start + length + 0.2, y + 0.3, f"{total:,}", at="left", size=WORDS)
     total = sum(bytes_of(frame).values())
-    write(axes, x, top + 3.85, f"total {total:,}", at="left")
+    write(axes, x, top + 3.85, f"total {total:,}", at="left", size=WORDS)
     return total

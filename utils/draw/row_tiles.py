@@ -12,6 +12,7 @@ LEFT, CHIP = 2.6, 20.0  # cells: room for names on the left; the budget's width
 TOP, HIGH, BEYOND = 2.4, 2.0, 2.6  # top and height of the chip; how far an overrun may stick out
 RULER, KEYS = 11.0, 2000  # top of the ruler, and the N_k at its right end
 LAYOUTS = ("resident", "streamed")
+WORDS = 12.7  # points: a page of 800 pixels shows the picture smaller
 
 
 def controls() -> dict[str, Choice | Slider]:
@@ -55,7 +56,7 @@ def draw(memory: Memory, budget: int, walls: dict[str, int], layout: str, n_k: i
     memory: a finished run of Q, K and S without a limit, with at most one piece of each on chip at
     a time. walls: the largest N_k that fits, for "resident" and "streamed". layout: which one ran.
     """
-    figure, axes = canvas(LEFT + CHIP + BEYOND + 0.4, RULER + 3.9)
+    figure, axes = canvas(LEFT + CHIP + BEYOND + 0.8, RULER + 3.9)
     pieces = fullest(memory)
     write(axes, 0.4, 0.8, f"K {layout}, N_k = {n_k}", size=LARGE, at="left")
     verdict(axes, memory.peak, budget)
@@ -85,7 +86,7 @@ def bar(axes: Axes, pieces: dict[str, Event], budget: int) -> None:
             write(axes, x + seen / 2, TOP + HIGH / 2, name, size=LARGE)
         x += width
     boxes(axes, [(LEFT, TOP - 0.3, CHIP, HIGH + 0.6)], line=3)
-    write(axes, LEFT - 0.3, TOP + HIGH / 2, "chip", at="right")
+    write(axes, LEFT - 0.3, TOP + HIGH / 2, "chip", at="right", size=WORDS)
     if x > end:
         write(axes, end, TOP - 0.5, "…→", size=LARGE, at="right")
 
@@ -98,27 +99,35 @@ def table(axes: Axes, pieces: dict[str, Event], layout: str, budget: int) -> Non
     for name in "QKS":
         rows, columns = pieces[name].shape
         boxes(axes, [(LEFT, y - 0.3, 0.6, 0.6)], fill=COLOUR[name], line=1.4)
-        write(axes, LEFT + 1, y, f"{name}: {what[name]}", at="left")
-        write(axes, LEFT + 10, y, f"{rows} × {columns} × 4 bytes", at="right")
-        write(axes, LEFT + 13.6, y, f"{pieces[name].nbytes:,}", at="right")
+        write(axes, LEFT + 1, y, f"{name}: {what[name]}", at="left", size=WORDS)
+        write(axes, LEFT + 10, y, f"{rows} × {columns} × 4 bytes", at="right", size=WORDS)
+        write(axes, LEFT + 13.6, y, f"{pieces[name].nbytes:,}", at="right", size=WORDS)
         y += 0.9
     sign = "≤" if peak <= budget else ">"
-    write(axes, LEFT + 1, y + 0.1, "together", at="left")
-    write(axes, LEFT + 13.6, y + 0.1, f"{peak:,}", at="right", weight="bold")
-    write(axes, LEFT + 13.8, y + 0.1, f"{sign} {budget:,}", at="left")
+    write(axes, LEFT + 1, y + 0.1, "together", at="left", size=WORDS)
+    write(axes, LEFT + 13.6, y + 0.1, f"{peak:,}", at="right", weight="bold", size=WORDS)
+    write(axes, LEFT + 13.8, y + 0.1, f"{sign} {budget:,}", at="left", size=WORDS)
 
 
 def ruler(axes: Axes, walls: dict[str, int], layout: str, n_k: int) -> None:
     """Draw how many keys each layout has room for, and where the present N_k stands."""
     scale = CHIP / KEYS
-    write(axes, LEFT, RULER - 0.9, "largest N_k that fits", at="left")
+    write(axes, LEFT, RULER - 0.9, "largest N_k that fits", at="left", size=WORDS)
     for n, name in enumerate(LAYOUTS):
         y, reach = RULER + 1.3 * n, min(walls[name], KEYS + 120) * scale
         now = name == layout
         fill, edge = (COLOUR["ℓ"], INK) if now else ("none", FAINT)
         boxes(axes, [(LEFT, y, reach, 0.9)], fill=fill, edge=edge, line=2 if now else 1.2)
-        write(axes, LEFT - 0.2, y + 0.45, name, at="right", weight="bold" if now else "normal")
+        write(
+            axes,
+            LEFT - 0.2,
+            y + 0.45,
+            name,
+            at="right",
+            weight="bold" if now else "normal",
+            size=WORDS,
+        )
         beyond = " →" if walls[name] > KEYS + 120 else ""
-        write(axes, LEFT + reach + 0.2, y + 0.45, f"{walls[name]}{beyond}", at="left")
+        write(axes, LEFT + reach + 0.2, y + 0.45, f"{walls[name]}{beyond}", at="left", size=WORDS)
     boxes(axes, [(LEFT + n_k * scale, RULER - 0.3, 0, 3.0)], line=3)
-    write(axes, LEFT + n_k * scale, RULER + 3.1, f"N_k = {n_k}")
+    write(axes, LEFT + n_k * scale, RULER + 3.1, f"N_k = {n_k}", size=WORDS)

@@ -11,6 +11,7 @@ from utils.language import say
 LEFT, TOP, GAP = 3.2, 2.0, 3.2  # cells: room for the rows' names, for titles, between the frames
 COLUMN, HEIGHT, BAR = 1.9, 6.0, 1.1  # width of a bar's column, height of a frame, width of a bar
 BEYOND = 0.45  # how far an infinite bar stands out of the frame
+WORDS = 12.5  # points: a page of 800 pixels shows the picture smaller
 ROWS = ([1, 2, 3, 5], [5, 5, 5, 5], [1, 2, 3, 40])
 
 Stages = tuple[np.ndarray, np.ndarray, np.floating, np.ndarray]  # exponents, terms, sum, weights
@@ -63,7 +64,7 @@ def draw(plain: Stages, safe: Stages) -> Figure:
         table(axes, left, stages)
         write(axes, left + width / 2, 0.7, f"{title}   ({stages[1].dtype})", size=LARGE)
     for line, name in enumerate(("exponent", "term", "weight")):
-        write(axes, LEFT - 0.3, row_of_table(line), name, at="right")
+        write(axes, LEFT - 0.3, row_of_table(line), name, at="right", size=WORDS)
     return figure
 
 
@@ -85,7 +86,7 @@ def frame(axes: Axes, left: float, width: float, dtype: np.dtype) -> None:
     boxes(axes, [(left, one, width, 0)], edge=FAINT, line=1.2)
     named = ((TOP, f"e^{high:.1f} → inf"), (one, "e^0 = 1"), (TOP + HEIGHT, f"e^{low:.1f} → 0"))
     for y, name in named:
-        write(axes, left - 0.15, y, name, at="right")
+        write(axes, left - 0.15, y, name, at="right", size=WORDS)
 
 
 def bars(axes: Axes, left: float, stages: Stages) -> None:
@@ -110,7 +111,7 @@ def table(axes: Axes, left: float, stages: Stages) -> None:
         for n, entry in enumerate(entries):
             lost = line == 2 and entry in ("0", "nan", "inf")
             style = {"weight": "bold"} if lost else {}
-            write(axes, middle(left, n), row_of_table(line), entry, **style)
+            write(axes, middle(left, n), row_of_table(line), entry, **style, size=WORDS)
 
 
 def middle(left: float, n: int) -> float:

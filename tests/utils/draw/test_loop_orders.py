@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
+from tests.utils.draw.picture_rules import (
+    assert_a_redraw_is_fast,
+    assert_texts_lie_inside,
+    smallest,
+)
 from utils.attention import tiled_attention, tiled_attention_v1
 from utils.draw.controls import settle
 from utils.draw.loop_orders import GROUPS, SIZES, bytes_of, controls, draw, film
@@ -94,7 +98,8 @@ def test_the_step_ends_after_the_last_visit():
 @pytest.mark.parametrize("step", [1, 10**6])
 def test_all_text_lies_inside_the_picture_in_few_numbers(b_r, b_c, step):
     figure = picture(b_r=b_r, b_c=b_c, step=step)
-    assert_texts_lie_inside(figure)
+    assert_texts_lie_inside(figure, apart=True)
+    assert smallest(figure) >= 9
     assert len([text for text in texts(figure) if any(c.isdigit() for c in text)]) <= 48
 
 

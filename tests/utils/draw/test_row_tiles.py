@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
+from tests.utils.draw.picture_rules import (
+    assert_a_redraw_is_fast,
+    assert_texts_lie_inside,
+    smallest,
+)
 from utils.draw.controls import settle
 from utils.draw.palette import png
 from utils.draw.row_tiles import BEYOND, CHIP, HIGH, LAYOUTS, LEFT, TOP, controls, draw, fullest
@@ -98,6 +102,7 @@ def test_every_end_draws_within_the_picture(layout, n_k, b_r, b_c, walls):
     walls = dict(zip(LAYOUTS, walls, strict=True))
     figure = picture(walls, layout=layout, n_k=n_k, b_r=b_r, b_c=b_c)
     assert_texts_lie_inside(figure, apart=True)
+    assert smallest(figure) >= 9
     assert len(figure.axes[0].texts) <= 48
 
 

@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
+from tests.utils.draw.picture_rules import (
+    assert_a_redraw_is_fast,
+    assert_texts_lie_inside,
+    smallest,
+)
 from utils.draw.controls import settle
 from utils.draw.palette import png
 from utils.draw.safe_softmax import BEYOND, HEIGHT, ROWS, controls, draw, edges, height_of
@@ -89,6 +93,7 @@ def test_heights_end_at_the_frame():
 def test_every_state_draws_within_the_picture(row, dtype, shift):
     figure = picture(row=row, dtype=dtype, shift=shift)
     assert_texts_lie_inside(figure, apart=True)
+    assert smallest(figure) >= 9
     assert len(figure.axes[0].texts) <= 48
 
 
