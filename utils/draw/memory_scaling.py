@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import log2
+from textwrap import wrap
 
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
@@ -19,6 +20,7 @@ FIRST, LAST = 3, 17  # N = 2³ … 2¹⁷, one cell for each doubling
 LOW, HIGH, STEP = 4, 44, 0.25  # 2⁴ … 2⁴⁴ bytes, a quarter of a cell for each doubling
 BOTTOM, RIGHT = TOP + (HIGH - LOW) * STEP, LEFT + LAST - FIRST
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+WORDS = 13.5  # points: a page of 800 pixels shows the picture smaller
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def draw(state: MemoryScaling, rows: list[dict], card: str) -> Figure:
     for name in ("L", state.ruler, "S"):
         ends = [place(n, state.bytes(name, n)) for n in (2**FIRST, 2**LAST)]
         line(axes, ends, COLOUR["ℓ" if name == "L" else name[0]])
-        write(axes, RIGHT + 0.35, ends[1][1], " ".join(name), at="left", weight="bold")
+        write(axes, RIGHT + 0.35, ends[1][1], " ".join(name), at="left", weight="bold", size=WORDS)
     cursor(axes, state)
     points(axes, rows)
     panel(axes, state, rows, card)
@@ -105,10 +107,10 @@ def paper(axes: Axes) -> None:
     lines += [[(LEFT, TOP), (LEFT, BOTTOM)], [(LEFT, BOTTOM), (RIGHT, BOTTOM)]]
     axes.add_collection(LineCollection(lines, colors=FAINT, linewidths=0.7), autolim=False)
     for n in uprights:
-        write(axes, place(n, 1)[0], BOTTOM + 0.45, f"{n // 1024}k" if n >= 1024 else n)
+        write(axes, place(n, 1)[0], BOTTOM + 0.45, f"{n // 1024}k" if n >= 1024 else n, size=WORDS)
     for unit, y in levels.items():
-        write(axes, LEFT - 0.2, y, f"1 {unit}", at="right")
-    write(axes, RIGHT, BOTTOM + 1.15, "N", weight="bold")
+        write(axes, LEFT - 0.2, y, f"1 {unit}", at="right", size=WORDS)
+    write(axes, RIGHT, BOTTOM + 1.15, "N", weight="bold", size=WORDS)
 
 
 def cursor(axes: Axes, state: MemoryScaling) -> None:
@@ -147,17 +149,18 @@ def panel(axes: Axes, state: MemoryScaling, rows: list[dict], card: str) -> None
         (even, f"N = {state.break_even}"),
     ]
     for name, value in lines:
-        write(axes, x, y, name, at="left")
-        write(axes, x + 8, y, value, at="right", weight="bold")
-        y += 1.05
-    write(axes, x, y + 0.8, "measured: 16 heads, d = 64, 2 bytes, on", at="left")
-    write(axes, x, y + 1.6, card, at="left")
+        write(axes, x, y, name, at="left", size=WORDS)
+        write(axes, x + 8, y, value, at="right", weight="bold", size=WORDS)
+        y += 0.95
+    for text in ("measured: 16 heads, d = 64,", "2 bytes an element, on", *wrap(card, 32)):
+        y += 0.8
+        write(axes, x, y, text, at="left", size=WORDS)
     for number, (method, says) in enumerate((("naive", "naive"), ("this course", "kernel"))):
         colour, marker = STYLE[method]
-        here = (x + 0.3, y + 2.7 + number)
+        here = (x + 0.3, y + 1.1 + number)
         axes.plot(*here, marker, color=colour, markersize=9, markeredgewidth=2)
         last = max((row["n"] for row in rows if row["method"] == method), default=0)
-        write(axes, x + 0.9, here[1], f"{says}, up to N = {last:,}", at="left")
+        write(axes, x + 0.9, here[1], f"{says}, up to N = {last:,}", at="left", size=WORDS)
 
 
 def size_text(number: float) -> str:

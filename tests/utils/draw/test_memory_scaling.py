@@ -4,7 +4,11 @@ import itertools
 
 import pytest
 
-from tests.utils.draw.picture_rules import assert_a_redraw_is_fast, assert_texts_lie_inside
+from tests.utils.draw.picture_rules import (
+    assert_a_redraw_is_fast,
+    assert_texts_lie_inside,
+    smallest,
+)
 from utils.draw.controls import settle
 from utils.draw.measured import STYLE
 from utils.draw.memory_scaling import (
@@ -107,7 +111,8 @@ def test_sizes_are_written_in_decimal_units():
 @pytest.mark.parametrize(("x", "d", "heads", "ruler", "dtype"), ENDS)
 def test_every_end_draws_inside_the_picture(x, d, heads, ruler, dtype):
     figure = draw(MemoryScaling(x, d, heads, ruler, dtype), recorded.MEMORY, LONG)
-    assert_texts_lie_inside(figure)
+    assert_texts_lie_inside(figure, apart=True)
+    assert smallest(figure) >= 9
 
 
 def test_equal_states_have_equal_bytes():
