@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from utils.draw.controls import Choice, Slider
-from utils.draw.palette import COLOUR, FAINT, INK, LARGE, boxes, canvas, write
+from utils.draw.palette import COLOUR, FAINT, INK, LARGE, PAPER, boxes, canvas, write
 from utils.language import say
 from utils.memory import Event, Memory
 
@@ -118,16 +118,10 @@ def ruler(axes: Axes, walls: dict[str, int], layout: str, n_k: int) -> None:
         now = name == layout
         fill, edge = (COLOUR["ℓ"], INK) if now else ("none", FAINT)
         boxes(axes, [(LEFT, y, reach, 0.9)], fill=fill, edge=edge, line=2 if now else 1.2)
-        write(
-            axes,
-            LEFT - 0.2,
-            y + 0.45,
-            name,
-            at="right",
-            weight="bold" if now else "normal",
-            size=WORDS,
-        )
+        style = {"at": "right", "weight": "bold" if now else "normal", "size": WORDS}
+        write(axes, LEFT - 0.2, y + 0.45, name, **style)
         beyond = " →" if walls[name] > KEYS + 120 else ""
-        write(axes, LEFT + reach + 0.2, y + 0.45, f"{walls[name]}{beyond}", at="left", size=WORDS)
+        keys, paper = f"{walls[name]}{beyond}", {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
+        write(axes, LEFT + reach + 0.12, y + 0.45, keys, at="left", size=WORDS, bbox=paper)
     boxes(axes, [(LEFT + n_k * scale, RULER - 0.3, 0, 3.0)], line=3)
     write(axes, LEFT + n_k * scale, RULER + 3.1, f"N_k = {n_k}", size=WORDS)
