@@ -20,9 +20,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from utils import variant
+from utils.checks.values import differ, first_difference, short, shown
 from utils.language import say
 
 STUB = re.compile(r"\.\.\.\s*# your turn")
+
+
+class Named(ValueError):
+    """What a check itself finds wrong. Two of the same class are the same mistake, in any words."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,8 @@ class Check:
         if is_untouched(attempt):
             return Result("not attempted", f"· {self.name}: {not_attempted(attempt)}")
         exercise = as_printed(self.build()) if self.name == "judge" else self.build()
+        if exercise.show_all and (problem := unfit([c.args[0] for c in exercise.cases], attempt)):
+            return Result("failed", f"✗ {self.name}: {problem}")
         failures = []
         for number, case in enumerate(exercise.cases):
             earlier = [] if exercise.show_all else exercise.cases[:number]
@@ -140,6 +147,34 @@ def not_attempted(attempt) -> str:
     )
 
 
+def unfit(keys: Sequence[str], attempt) -> str:
+    """Say why something is no dictionary with these keys, "" if it is one."""
+    blank = "{" + ", ".join(f'"{key}": ...' for key in keys) + "}"
+    if not isinstance(attempt, dict):
+        kind = type(attempt).__name__
+        return say(
+            en=f"hand over a dictionary, not a {kind}: {blank}, each `...` replaced by your answer.",
+            zh=f"要交一个字典，不是 {kind}：{blank}，其中每个 `...` 换成你的答案。",
+        )
+    missing = [key for key in keys if key not in attempt]
+    if not missing:
+        return ""
+    entry = f'"{missing[0]}": ...'
+    asks = say(
+        en=f"no answer to {', '.join(missing)}. Add it to the dictionary above, as in `{entry}` with your"
+        " answer for `...`, run that cell, then run this.",
+        zh=f"没有回答 {'、'.join(missing)}。请在上面的字典里补上，例如 `{entry}`（`...` 换成你的答案），"
+        "运行那个单元格，再运行本单元格。",
+    )
+    strange = ", ".join(repr(key) for key in attempt if key not in keys)
+    if not strange:
+        return asks
+    return asks + say(
+        en=f"\n  {strange} is none of {', '.join(keys)}.",
+        zh=f"\n  {strange} 不在 {'、'.join(keys)} 之中。",
+    )
+
+
 def is_untouched(attempt) -> bool:
     """True while the stub is still there: in a function's source, or as a bare `...` value."""
     if attempt is ...:
@@ -172,12 +207,7 @@ def try_case(
     if case.call or inspect.isroutine(attempt):
         call = case.call or f"{name}({', '.join(map(short, case.args))})"
         lines.append(f"  {say(en='call', zh='调用')}      {call}")
-    digits = 15 if error is None and short(got) == short(case.expected) else 5
-    lines.append(f"  {say(en='expected', zh='应得    ')}  {short(case.expected, digits)}")
-    if error is None:
-        lines.append(f"  {say(en='got ', zh='实得')}      {short(got, digits)}")
-    else:
-        lines.append(f"  {say(en='raised', zh='报错  ')}    {own_line(error, attempt)}")
+    lines += side_by_side(case, got) if error is None else raised(case, error, attempt)
     if mistake:
         lines.append(f"  {say(en='Likely mistake: ', zh='可能的错误：')}{mistake.says}")
     elif error is None:
@@ -187,6 +217,30 @@ def try_case(
     lines.append(f"  {kind_of(kind, first=not earlier)}")
     message = "\n".join(line for line in lines if line.strip())
     return Result("failed", message, mistake.key if mistake else "", kind)
+
+
+def side_by_side(case: Case, got) -> list[str]:
+    """Return the lines with what was expected and what came out."""
+    place, lines = None, []
+    if found := first_difference(got, case.expected, case.tolerance):
+        place, wrong, total = found
+        says = say(
+            en=f"{wrong} of {total} numbers differ, the first at {list(place)}",
+            zh=f"{total} 个数里有 {wrong} 个不同，第一处在 {list(place)}",
+        )
+        lines = [f"  {says}"]
+    same = shown(got, 5, place) == shown(case.expected, 5, place)
+    expected, got = (shown(x, 15 if same else 5, place) for x in (case.expected, got))
+    lines.append(f"  {say(en='expected', zh='应得    ')}  {expected}")
+    return [*lines, f"  {say(en='got ', zh='实得')}      {got}"]
+
+
+def raised(case: Case, error: Exception, attempt) -> list[str]:
+    """Return the lines with what was expected and what was raised instead."""
+    return [
+        f"  {say(en='expected', zh='应得    ')}  {shown(case.expected)}",
+        f"  {say(en='raised', zh='报错  ')}    {own_line(error, attempt)}",
+    ]
 
 
 def outcome(use: Callable, attempt, args: tuple):
@@ -220,9 +274,11 @@ def explain(exercise: Exercise, case: Case, earlier: Sequence[Case], got, error)
     """
     same = []
     for mistake in exercise.mistakes:
-        value, raised = outcome(exercise.use, mistake.model, copy.deepcopy(case.args))
-        if error is not None or raised is not None:
-            if type(error) is type(raised) and str(error) == str(raised):
+        value, wrong = outcome(exercise.use, mistake.model, copy.deepcopy(case.args))
+        if error is not None or wrong is not None:
+            if type(error) is type(wrong) and (
+                isinstance(error, Named) or str(error) == str(wrong)
+            ):
                 same.append(mistake)
         elif differ(value, case.expected, case.tolerance) and not differ(
             got, value, max(case.tolerance, 1e-12)
@@ -235,73 +291,6 @@ def explain(exercise: Exercise, case: Case, earlier: Sequence[Case], got, error)
 def passes(exercise: Exercise, attempt, case: Case) -> bool:
     value, error = outcome(exercise.use, attempt, copy.deepcopy(case.args))
     return error is None and not differ(value, case.expected, case.tolerance)
-
-
-def differ(got, expected, tolerance: float) -> bool:
-    """True unless both have the same structure, shape and (to the tolerance) values."""
-    if isinstance(expected, list | tuple):
-        if not isinstance(got, list | tuple) or len(got) != len(expected):
-            return True
-        return any(differ(g, e, tolerance) for g, e in zip(got, expected, strict=True))
-    if isinstance(expected, bool):
-        return not (isinstance(got, bool | np.bool_) and got == expected)
-    if expected is None or isinstance(expected, str | slice):
-        return not (type(got) is type(expected) and got == expected)
-    try:
-        got, expected = as_array(got), as_array(expected)
-    except (TypeError, ValueError):
-        return True
-    if got.shape != expected.shape:
-        return True
-    return not agree(got, expected, tolerance)
-
-
-def as_array(value) -> np.ndarray:
-    """Return an array of float64, or of objects (Fractions) left exact; also from a tensor."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu().double().numpy()
-    array = np.asarray(value)
-    if array.dtype.kind in "USc":
-        raise TypeError(f"{array.dtype} is no real number")
-    return array if array.dtype == object else array.astype(np.float64)
-
-
-def agree(got: np.ndarray, expected: np.ndarray, tolerance: float) -> bool:
-    """Entry-wise: infinities and NaN in the same places, finite entries within the tolerance."""
-    if tolerance == 0.0 or object in (got.dtype, expected.dtype):
-        return bool(np.all((got == expected) | ((got != got) & (expected != expected))))
-    finite = expected[np.isfinite(expected)]
-    limit = tolerance * max(1.0, np.abs(finite).max(initial=0.0))
-    return bool(np.allclose(got, expected, rtol=0.0, atol=limit, equal_nan=True))
-
-
-def short(value, digits: int = 5) -> str:
-    """Return a value as a learner would type it, on one line when it fits."""
-    if hasattr(value, "detach"):
-        value = as_array(value)
-    if isinstance(value, str):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        inner = ", ".join(short(v, digits) for v in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
-    if isinstance(value, slice):
-        return f"slice({value.start}, {value.stop})"
-    if isinstance(value, np.ndarray) and value.dtype == object:
-        return short(value.tolist(), digits)
-    if isinstance(value, np.ndarray):
-        text = np.array2string(
-            value, precision=digits, threshold=48, separator=", ", suppress_small=True
-        )
-        if value.size <= 12:
-            text = re.sub(r"\n\s*", " ", text)
-        indent = "\n" + " " * len("  expected  np.array(")
-        kind = f", dtype=np.{value.dtype}" if value.dtype in (np.float16, np.float32) else ""
-        return f"np.array({text.replace(chr(10), indent)}{kind})"
-    if inspect.isroutine(value):
-        return value.__name__
-    if isinstance(value, float | np.floating):
-        return f"{value:.{digits + 1}g}"
-    return str(value)
 
 
 def own_line(error: Exception, attempt) -> str:

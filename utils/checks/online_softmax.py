@@ -7,7 +7,8 @@ from decimal import Decimal
 import numpy as np
 
 from utils import variant
-from utils.checks.core import Case, Exercise, Mistake, exercise, short
+from utils.checks.core import Case, Exercise, Mistake, exercise
+from utils.checks.values import short
 from utils.language import say
 from utils.memory import BudgetExceeded, Memory
 

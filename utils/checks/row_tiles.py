@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 
-from utils.checks.core import Case, Exercise, Mistake, exercise, short
+from utils.checks.core import Case, Exercise, Mistake, exercise
+from utils.checks.values import short
 from utils.language import say
 
 

@@ -1,12 +1,11 @@
 """The checker: three states, the smallest failing case, the likely mistake, strict mode."""
 
 import types
-from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from utils.checks.core import Case, Check, Exercise, Mistake, differ, progress
+from utils.checks.core import Case, Check, Exercise, Mistake, Named, progress
 
 DOUBLE = Check(
     "double",
@@ -118,35 +117,70 @@ def test_progress_lists_every_exercise(monkeypatch, capsys):
     assert capsys.readouterr().out == "✓ one\n· two\n1 of 2 exercises passed\n"
 
 
-@pytest.mark.parametrize(
-    ("got", "expected", "tolerance"),
-    [
-        (np.float32(1.0), 1.0, 0.0),
-        ([1, 2], np.array([1.0, 2.0]), 0.0),
-        ([Fraction(1, 3)], np.array([Fraction(1, 3)], dtype=object), 0.0),
-        (np.array([np.nan, -np.inf, 1]), np.array([np.nan, -np.inf, 1]), 0.0),
-        (np.array([1 + 1e-8, np.inf]), np.array([1, np.inf]), 1e-6),
-        ([(0, 3)], [(0, 3)], 0.0),
-        (True, True, 0.0),
-    ],
+LETTERS = Check(
+    "judge",
+    lambda: Exercise(
+        cases=[Case(f"{key}: why", (key,), True, kind="") for key in "abc"],
+        use=lambda answers, key: answers[key],
+        show_all=True,
+    ),
 )
-def test_equal_values(got, expected, tolerance):
-    assert not differ(got, expected, tolerance)
 
 
 @pytest.mark.parametrize(
-    ("got", "expected", "tolerance"),
-    [
-        (np.ones((1, 2)), np.ones(2), 0.0),
-        (1 / 3, Fraction(1, 3), 0.0),
-        (np.array([np.inf]), np.array([1.0]), 1e-3),
-        (np.array([np.nan]), np.array([1.0]), 1e-3),
-        (np.array([1.1]), np.array([1.0]), 1e-3),
-        ([(0, 3), (3, 4)], [(0, 3)], 0.0),
-        (1, True, 0.0),
-        ("1", 1, 0.0),
-        (None, np.ones(2), 1e-3),
-    ],
+    ("language", "asks"), [("en", "no answer to a, c. Add"), ("zh", "没有回答 a、c。请")]
 )
-def test_different_values(got, expected, tolerance):
-    assert differ(got, expected, tolerance)
+def test_a_letter_that_is_missing_is_named_and_its_answer_is_not_told(language, asks, monkeypatch):
+    monkeypatch.setenv("COURSE_LANGUAGE", language)
+    result = LETTERS.examine({"b": True})
+    assert result.state == "failed" and asks in result.message and '"a": ...' in result.message
+    assert "KeyError" not in result.message and "why" not in result.message
+
+
+def test_a_key_that_is_no_letter_is_named():
+    message = LETTERS.examine({"a": True, "B": True, "c": True}).message
+    assert "no answer to b" in message and "'B' is none of a, b, c" in message
+
+
+@pytest.mark.parametrize(("language", "asks"), [("en", "not a list"), ("zh", "不是 list")])
+def test_answers_that_are_no_dictionary_are_named(language, asks, monkeypatch):
+    monkeypatch.setenv("COURSE_LANGUAGE", language)
+    message = LETTERS.examine([True, True, True]).message
+    assert asks in message and '{"a": ..., "b": ..., "c": ...}' in message
+
+
+def test_errors_with_a_name_are_the_same_mistake_whatever_they_say():
+    class Slipped(Named):
+        """A slip that the check looks for."""
+
+    def slip(says):
+        def attempt(x):
+            raise Slipped(says)
+
+        return attempt
+
+    check = Check(
+        "slips",
+        lambda: Exercise(
+            [Case("one", (1,), 1)], [Mistake("slipped", "", slip("model"), "you slipped")]
+        ),
+    )
+    result = check.examine(slip("learner"))
+    assert result.mistake == "slipped" and "learner" in result.message
+    assert check.examine(raising).mistake == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "first"), [("en", "first at [1, 0, 11]"), ("zh", "第一处在 [1, 0, 11]")]
+)
+def test_of_three_axes_the_first_difference_is_shown(language, first, monkeypatch):
+    monkeypatch.setenv("COURSE_LANGUAGE", language)
+    right = np.arange(3 * 16 * 16.0).reshape(3, 16, 16)
+    wrong = right.copy()
+    wrong[1, 0, 11:], wrong[2] = 7.25, 0
+    check = Check("cube", lambda: Exercise([Case("three axes", (), right)]))
+    message = check.examine(lambda: wrong).message
+    assert first in message and "261" in message and "267, " in message and "7.25" in message
+    assert "[1, 0, 8:16]" in message and len(message.splitlines()) <= 8
+    for attempt in (raising, lambda: wrong[:2], lambda: None):
+        assert len(check.examine(attempt).message.splitlines()) <= 8
