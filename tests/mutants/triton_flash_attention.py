@@ -373,6 +373,77 @@ def update_guards_weights(m, l, acc, scores, v_tile, scale_log2):
     )
 
 
+@triton.jit
+def heart_max_axis(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, axis=0))
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc
+
+
+@triton.jit
+def heart_no_return(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    m = m_new
+
+
+@triton.jit
+def heart_bare_return(m, l, acc, scores, v_tile, scale_log2):
+    l += tl.sum(tl.exp2(scores * scale_log2 - m[:, None]), 1)
+    return
+
+
+@triton.jit
+def heart_passes_nothing_on(m, l, acc, scores, v_tile, scale_log2):
+    return heart_no_return(m, l, acc, scores, v_tile, scale_log2)
+
+
+@triton.jit
+def heart_two_returned(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return l, acc
+
+
+@triton.jit
+def heart_four_returned(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(scores * scale_log2 - ref[:, None])
+    l = alpha * l + tl.sum(p, 1)
+    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
+    return m_new, l, acc, p
+
+
+@triton.jit
+def heart_acc_only(m, l, acc, scores, v_tile, scale_log2):
+    p = tl.exp2(scores * scale_log2 - m[:, None])
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc)
+    return acc
+
+
+@triton.jit
+def heart_passes_two_on(m, l, acc, scores, v_tile, scale_log2):
+    state = heart_two_returned(m, l, acc, scores, v_tile, scale_log2)
+    return state
+
+
+@triton.jit
+def update_passed_on(m, l, acc, scores, v_tile, scale_log2):
+    state = update_plain(m, l, acc, scores, v_tile, scale_log2)
+    return state
+
+
 def heart_undecorated(m, l, acc, scores, v_tile, scale_log2):
     return m, l, acc
 
@@ -507,7 +578,7 @@ RIGHT = {
     "kv_head": [head_divide, head_scaled],
     "key_tiles": [tiles_formula, tiles_counted],
     "natural_lse": [lse_whole, lse_parts],
-    "update": [update_plain, update_merged, update_guards_weights],
+    "update": [update_plain, update_merged, update_guards_weights, update_passed_on],
     "judge": [TRUTH],
     "capstone": [whole(), whole(b_r=16, b_c=64), whole_repeated, whole_by_hand],
 }
@@ -554,9 +625,16 @@ WRONG = {
         "m_not_base_2": [heart_bare_units, heart_natural],
         "guard_on_old_m": [heart_old_guard],
         "divided_inside": [heart_divided],
-        "one_maximum_for_all": [heart_one_maximum],
+        "one_maximum_for_all": [heart_one_maximum, heart_max_axis],
         "never_below_zero": [heart_clamped],
         "half": [heart_half],
+        "nothing_returned": [heart_no_return, heart_bare_return, heart_passes_nothing_on],
+        "not_three_returned": [
+            heart_two_returned,
+            heart_four_returned,
+            heart_acc_only,
+            heart_passes_two_on,
+        ],
         "": [heart_half_p_only, heart_undecorated],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from utils.checks.source import causes
 from utils.language import say
 
 D = 16  # features of these problems: the least that tl.dot sums over
@@ -50,14 +51,18 @@ def right(q, k, v, causal: bool, scale: float) -> tuple[np.ndarray, np.ndarray]:
 def O_and_L(update, q, k, v, causal: bool, scale: float, dtype: str):
     """Run the lesson's kernel with this update on guarded q, k, v; return some features of O, and L."""
     from utils.checks.guarded import Guarded, must_be_a_kernel
+    from utils.checks.heart_faults import must_return_three, named
     from utils.kernels.forward import flash_attention
 
     must_be_a_kernel(update, "fn")
+    must_return_three(update)
     inputs = {name: Guarded(x[None, None], dtype) for name, x in zip("qkv", (q, k, v), strict=True)}
     tensors = [x.tensor for x in inputs.values()]
     how = {"causal": causal, "scale": scale, "return_lse": True, "update": update}
-    with unwrapped():
+    try:
         answer = flash_attention(*tensors, **how)
+    except Exception as error:
+        raise named(error, update) from None
     for name, x in inputs.items():
         x.must_be_left_alone_outside(name)
     out, lse = (x[0, 0].double().cpu().numpy() for x in answer)
@@ -160,6 +165,4 @@ def unwrapped():
     try:
         yield
     except Exception as error:
-        while error.__cause__:
-            error = error.__cause__
-        raise error from None
+        raise causes(error)[-1] from None

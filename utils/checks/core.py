@@ -9,10 +9,8 @@ explains it. Cases come in two kinds: "algebra" (numbers so small that rounding 
 
 import copy
 import inspect
-import linecache
 import os
 import re
-import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,14 +18,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from utils import variant
+from utils.checks.source import Named, function_of, own_line
 from utils.checks.values import differ, first_difference, short, shown
 from utils.language import say
 
 STUB = re.compile(r"\.\.\.\s*# your turn")
-
-
-class Named(ValueError):
-    """What a check itself finds wrong. Two of the same class are the same mistake, in any words."""
 
 
 @dataclass(frozen=True)
@@ -189,11 +184,6 @@ def is_untouched(attempt) -> bool:
         return False
 
 
-def function_of(attempt):
-    """Return the Python function that the learner wrote: that behind a Triton kernel, too."""
-    return getattr(attempt, "fn", attempt)
-
-
 def try_case(
     name: str, exercise: Exercise, case: Case, earlier: Sequence[Case], attempt
 ) -> Result | None:
@@ -291,18 +281,6 @@ def explain(exercise: Exercise, case: Case, earlier: Sequence[Case], got, error)
 def passes(exercise: Exercise, attempt, case: Case) -> bool:
     value, error = outcome(exercise.use, attempt, copy.deepcopy(case.args))
     return error is None and not differ(value, case.expected, case.tolerance)
-
-
-def own_line(error: Exception, attempt) -> str:
-    """Return what was raised and the learner's own line that led to it; none of our frames."""
-    text = f"{type(error).__name__}: {error}"
-    file = getattr(getattr(function_of(attempt), "__code__", None), "co_filename", None)
-    written = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
-    if not written:
-        return text
-    line = linecache.getline(file, written[-1].lineno).strip()
-    number = written[-1].lineno
-    return f"{text}\n  " + say(en=f"in your line {number}: ", zh=f"在你的第 {number} 行：") + line
 
 
 def next_step(got, expected, attempt) -> str:

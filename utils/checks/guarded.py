@@ -5,13 +5,11 @@ poison. Reading outside brings poison into the result; writing outside changes i
 """
 
 import ast
-import inspect
-import textwrap
 
 import numpy as np
 import torch
 
-from utils.checks.core import function_of
+from utils.checks.source import causes, tree_of
 from utils.checks.watch import builder, watched
 from utils.language import say
 
@@ -129,9 +127,7 @@ def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, strays=None, **c
         with watched(memories) as seen:
             kernel[grid](*(x.tensor for x in ins.values()), out.tensor, *args, **constants)
     except Exception as error:
-        while error.__cause__:  # Triton wraps what went wrong
-            error = error.__cause__
-        raise error from None
+        raise causes(error)[-1] from None
     for name, memory in memories.items():
         memory.must_be_left_alone_outside(name)
     if strays is not None:
@@ -163,12 +159,8 @@ def loads_without(kernel, *names: str) -> list[str]:
     outside a tensor without a word, as long as the memory is somebody's.
     """
     order = ["pointer", "mask", "other"]
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function_of(kernel))))
-    except (TypeError, OSError):  # no text to look at
-        return []
     found = []
-    for node in ast.walk(tree):
+    for node in ast.walk(tree_of(kernel)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("tl.load", "load"):
             given = {*order[: len(node.args)], *(k.arg for k in node.keywords)}
             if not given >= set(names):

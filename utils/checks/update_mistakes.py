@@ -3,16 +3,39 @@
 from utils.checks.core import Mistake
 from utils.language import say
 
+ALSO = {"one_maximum_for_all": ["max_axis"]}  # key → slips that deserve the same words
+
 
 def update_mistakes() -> list[Mistake]:
     """Return the typical mistakes; their models are imported here, as they need triton."""
     from utils.checks import update_slips
 
-    return [Mistake(key, kind, getattr(update_slips, key), says) for key, kind, says in words()]
+    return [
+        Mistake(key, kind, getattr(update_slips, slip), says)
+        for key, kind, says in words()
+        for slip in (key, *ALSO.get(key, ()))
+    ]
 
 
 def words() -> list[tuple[str, str, str]]:
     return [
+        (
+            "nothing_returned",
+            "",
+            say(
+                en="a `return` with the new values is missing. What is assigned to m, l, acc inside stays"
+                " inside: end with `return m_new, l, acc`.",
+                zh="漏了 `return`，新的值没有交出去。在函数里给 m、l、acc 赋值，外面看不到：最后要写 `return m_new, l, acc`。",
+            ),
+        ),
+        (
+            "not_three_returned",
+            "",
+            say(
+                en="the kernel takes three values, the new state, in this order: `return m_new, l, acc`.",
+                zh="kernel 要的是三个值，也就是新的状态，按这个顺序：`return m_new, l, acc`。",
+            ),
+        ),
         (
             "acc_not_rescaled",
             "algebra",
@@ -126,8 +149,9 @@ def words() -> list[tuple[str, str, str]]:
             "one_maximum_for_all",
             "floats",
             say(
-                en="all rows of the tile got one maximum. Each row needs its own, over its keys: tl.max(scores, 1).",
-                zh="整个 tile 的各行共用了一个最大值。每一行要有自己的，只对它的 key 取：tl.max(scores, 1)。",
+                en="the maximum is not that of a row: it was taken over the whole tile, or along axis 0."
+                " Each row needs its own, over its keys: tl.max(scores, 1).",
+                zh="最大值不是每行各取各的：对整个 tile 取了，或者沿轴 0 取了。每一行要有自己的，只对它的 key 取：tl.max(scores, 1)。",
             ),
         ),
         (

@@ -169,6 +169,15 @@ def one_maximum_for_all(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def max_axis(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 0) * scale_log2)
+    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
+    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
+    alpha = tl.exp2(m - m_ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
 def never_below_zero(m, l, acc, scores, v_tile, scale_log2):
     m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
     m_ref = tl.maximum(m_new, 0.0)
@@ -184,3 +193,13 @@ def half(m, l, acc, scores, v_tile, scale_log2):
     alpha = tl.exp2(m - m_ref)
     acc = product(p, v_tile.to(tl.float16), acc * alpha[:, None])
     return m_new, alpha * l + tl.sum(p, 1), acc
+
+
+@triton.jit
+def nothing_returned(m, l, acc, scores, v_tile, scale_log2):
+    m = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+
+
+@triton.jit
+def not_three_returned(m, l, acc, scores, v_tile, scale_log2):
+    return l, acc

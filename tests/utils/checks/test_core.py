@@ -5,7 +5,8 @@ import types
 import numpy as np
 import pytest
 
-from utils.checks.core import Case, Check, Exercise, Mistake, Named, progress
+from utils.checks.core import Case, Check, Exercise, Mistake, progress
+from utils.checks.source import Named
 
 DOUBLE = Check(
     "double",
