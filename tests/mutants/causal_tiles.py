@@ -1,5 +1,7 @@
 """Answers to the exercises of lesson 07: right ones, and typical wrong ones."""
 
+import itertools
+
 import numpy as np
 
 from utils.attention import naive_attention
@@ -276,6 +278,24 @@ def probe_underscored(attend):
     return probe_two_three(attend).replace("-", "_")
 
 
+def probe_by_name(attend):
+    """Never asks: the function's name says it."""
+    named = attend.__name__.replace("_", "-")
+    return "none" if named == "no-mask" else named
+
+
+def probe_by_closure(attend):
+    """Never asks: looks into what the function remembers."""
+    held = [cell.cell_contents for cell in attend.__closure__ or ()]
+    return next((x for x in held if x in ("top-left", "bottom-right", "none")), "none")
+
+
+def probe_in_turn():
+    """Never asks: knows the order in which the check hands its programs over."""
+    told = itertools.cycle(["top-left", "bottom-right", "none"])
+    return lambda attend: next(told)
+
+
 def probe_exchanged(attend):
     names = {"top-left": "bottom-right", "bottom-right": "top-left", "none": "none"}
     return names[probe_two_three(attend)]
@@ -360,7 +380,14 @@ WRONG = {
         "square_probe": [probe_square("top-left"), probe_square("bottom-right")],
         "one_query_probe": [probe_one("bottom-right"), probe_one("none"), probe_last_query],
         "nan_not_expected": [probe_zero_row],
-        "": [probe_underscored, lambda attend: None, lambda attend: "none"],
+        "": [
+            probe_underscored,
+            lambda attend: None,
+            lambda attend: "none",
+            probe_by_name,
+            probe_by_closure,
+            probe_in_turn(),
+        ],
         "corners_exchanged": [probe_exchanged],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},

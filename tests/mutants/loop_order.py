@@ -401,6 +401,99 @@ def races(q, k, v, b_c, run):
     return acc / l[:, None], m + np.log(l)
 
 
+def in_one_step(q, k, v, b_c, run):
+    """All programs share a state; nothing marks where another may come in between."""
+    place = [identity(len(q), v.shape[1])]
+
+    def program(cols):
+        s = q @ k[cols].T / np.sqrt(q.shape[1])
+        yield
+        place[0] = merge(place[0], state_of(s, v[cols]))
+
+    run([program(cols) for cols in tiles(len(k), b_c)])
+    return finish(place[0])
+
+
+def in_one_step_by_name(q, k, v, b_c, run):
+    total = identity(len(q), v.shape[1])
+
+    def program(cols):
+        nonlocal total
+        yield
+        total = update(total, q @ k[cols].T / np.sqrt(q.shape[1]), v[cols])
+        yield
+
+    run([program(cols) for cols in tiles(len(k), b_c)])
+    return finish(total)
+
+
+def in_one_step_in_place(q, k, v, b_c, run):
+    m, l, acc = identity(len(q), v.shape[1])
+
+    def program(m, l, acc, cols):
+        s = q @ k[cols].T / np.sqrt(q.shape[1])
+        yield
+        m[:], l[:], acc[:] = update(State(m, l, acc), s, v[cols])
+
+    run([program(m, l, acc, cols) for cols in tiles(len(k), b_c)])
+    return finish(State(m, l, acc))
+
+
+class Total:
+    """A place to share, with a method."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def add(self, state):
+        self.state = merge(self.state, state)
+
+
+def in_one_step_by_method(q, k, v, b_c, run):
+    total = Total(identity(len(q), v.shape[1]))
+
+    def program(cols):
+        yield
+        total.add(state_of(q @ k[cols].T / np.sqrt(q.shape[1]), v[cols]))
+
+    def start():
+        run([program(cols) for cols in tiles(len(k), b_c)])
+
+    start()
+    return finish(total.state)
+
+
+GLOBAL = []
+
+
+def in_one_step_globally(q, k, v, b_c, run):
+    GLOBAL[:] = [identity(len(q), v.shape[1])]
+
+    def program(cols):
+        yield
+        GLOBAL[0] = merge(GLOBAL[0], state_of(q @ k[cols].T / np.sqrt(q.shape[1]), v[cols]))
+
+    run([program(cols) for cols in tiles(len(k), b_c)])
+    return finish(GLOBAL[0])
+
+
+def split_row_by_row(q, k, v, b_c, run):
+    """A state of its own for each program, which it builds key by key, with a stop after each."""
+    parts = tiles(len(k), b_c)
+    states = np.full(len(parts), None, dtype=object)
+    order = []
+
+    def program(j):
+        states[j] = identity(len(q), v.shape[1])
+        for c in range(parts[j].start, parts[j].stop):
+            states[j] = update(states[j], q @ k[c : c + 1].T / np.sqrt(q.shape[1]), v[c : c + 1])
+            yield
+        order.append(j)
+
+    run(program(j) for j in range(len(parts)))
+    return finish(merged([states[j] for j in order]))
+
+
 def programs(end, make=state_of, count=None):
     """Private states; end(states) makes O and L of them."""
 
@@ -503,7 +596,12 @@ RIGHT = {
         lambda e, s: 0.5 + s / e,
         lambda e, s: Fraction(e + 2 * s, 2 * e),
     ],
-    "split_k": [split_of_lesson, split_by_hand, programs(lambda states: finish(merged(states)))],
+    "split_k": [
+        split_of_lesson,
+        split_by_hand,
+        split_row_by_row,
+        programs(lambda states: finish(merged(states))),
+    ],
     "judge": [TRUTH],
 }
 
@@ -577,6 +675,13 @@ WRONG = {
     },
     "split_k": {
         "shared_state": [races],
+        "shared_in_one_step": [
+            in_one_step,
+            in_one_step_by_name,
+            in_one_step_in_place,
+            in_one_step_by_method,
+            in_one_step_globally,
+        ],
         "last_program_only": [programs(lambda states: finish(states[-1]))],
         "added_unscaled": [programs(sums_added)],
         "averaged": [programs(mean_of_outputs)],

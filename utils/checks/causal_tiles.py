@@ -335,19 +335,23 @@ def causal_tile() -> Exercise:
 
 
 def masked_attention(name: str, empty: float = 0.0):
-    """Return an attention, scale 1/√d, with a mask of that alignment; rows without a key: `empty`."""
+    """Return an attention, scale 1/√d, with a mask of that alignment; rows without a key: `empty`.
+
+    Neither its name nor what it remembers says which: it has to be asked.
+    """
+    last = {
+        "top-left": lambda n_q, n_k: 0,
+        "bottom-right": lambda n_q, n_k: n_k - n_q,
+        "none": lambda n_q, n_k: n_k,
+    }[name]
 
     def attend(q, k, v):
         q, k, v = (np.asarray(x, dtype=float) for x in (q, k, v))
-        n_q, n_k = len(q), len(k)
-        last = {"top-left": 0, "bottom-right": n_k - n_q, "none": n_k}[name]
-        out, lse = plainly(q, 0, k, v, last, 1 / np.sqrt(q.shape[-1]))
+        scale = 1 / np.sqrt(q.shape[-1])
+        out, lse = plainly(q, 0, k, v, last(len(q), len(k)), scale)
         out[lse == -np.inf] = empty
         return out
 
-    attend.__name__ = (
-        "no_mask" if name == "none" else name.replace("-", "_")
-    )  # so that the message tells them apart
     return attend
 
 
@@ -414,8 +418,15 @@ def alignment() -> Exercise:
     ]
     names = ("top-left", "bottom-right", "none")
     cases = [
-        (0.0, say(en="asked about three programs in turn", zh="依次问三个程序")),
-        (np.nan, say(en="the same, NaN in rows without a key", zh="同上，没有 key 的行是 NaN")),
+        (names, 0.0, say(en="asked about three programs in turn", zh="依次问三个程序")),
+        (
+            (names[2], *names[:2]),
+            np.nan,
+            say(
+                en="the same in another order, NaN in rows without a key",
+                zh="同上，换了次序，没有 key 的行是 NaN",
+            ),
+        ),
     ]
     otherwise = say(
         en="Three programs, three answers. What does query 0 see in each of the four masks that were printed?",
@@ -431,11 +442,12 @@ def alignment() -> Exercise:
         cases=[
             Case(
                 says,
-                tuple(masked_attention(name, empty) for name in names),
-                list(names),
+                tuple(masked_attention(name, empty) for name in order),
+                list(order),
                 otherwise=otherwise,
+                call="[alignment(attend) for attend in three_programs]",
             )
-            for empty, says in cases
+            for order, empty, says in cases
         ],
         mistakes=[Mistake(key, "algebra", model, says) for key, model, says in models],
     )

@@ -1,5 +1,7 @@
 """Checks of lesson 08: the loops turned round, bytes of v1 order, the threshold, split-K."""
 
+import sys
+
 import numpy as np
 
 from utils.attention import naive_attention, tiled_attention_v1
@@ -8,6 +10,7 @@ from utils.checks.outer_q_mistakes import loop_mistakes
 from utils.checks.scores import values, with_scores
 from utils.checks.split_k_mistakes import split_mistakes
 from utils.checks.v1_total_mistakes import byte_mistakes
+from utils.checks.writers import one_writer_each
 from utils.interleave import interleave
 from utils.language import say
 from utils.memory import Memory
@@ -248,13 +251,18 @@ SCHEDULES = {
 }
 
 
-def run_split_k(attempt, q, k, v, b_c, schedule):
-    """Use split_k with one of the SCHEDULES; ValueError unless every key tile has a program."""
+def run_split_k(attempt, q, k, v, b_c, schedule, watched=False):
+    """Use split_k with one of the SCHEDULES; ValueError unless every key tile has a program.
+
+    watched: SharedPlace is raised when two programs write to the same place.
+    """
     run = taking_turns(SCHEDULES[schedule])
     kept, calls = (k.copy(), v.copy()), []
 
     def run_once(programs):
         calls.append(1)
+        if watched:
+            programs = one_writer_each(programs, sys._getframe(1), run_split_k.__code__)
         run(programs)
         k.fill(np.nan)  # whoever reads them now has left the programs' work undone
         v.fill(np.nan)
@@ -283,8 +291,8 @@ def run_split_k(attempt, q, k, v, b_c, schedule):
 def split_k() -> Exercise:
     """split_k(q, k, v, b_c, run): O and L, whatever the order in which run lets programs go on."""
 
-    def case(tensors, b_c, schedule, says, kind="algebra") -> Case:
-        args = (*tensors, b_c, schedule)
+    def case(tensors, b_c, schedule, says, kind="algebra", watched=False) -> Case:
+        args = (*tensors, b_c, schedule, watched)
         call = f"split_k(q, k, v, {b_c}, run)  # steps: {schedule}"
         return Case(says, args, naive_attention(*tensors), kind, 1e-9, call=call)
 
@@ -320,6 +328,17 @@ def split_k() -> Exercise:
                 "mixed",
                 say(en="a huge score", zh="有一个极大的分数"),
                 "floats",
+            ),
+            case(
+                ragged,
+                4,
+                "in step",
+                say(
+                    en="the results are right; this looks at who writes where",
+                    zh="结果都对；这一项看谁写了哪里",
+                ),
+                "",
+                watched=True,
             ),
         ],
         mistakes=split_mistakes(),

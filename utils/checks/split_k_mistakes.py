@@ -40,6 +40,18 @@ def shared(q, k, v, b_c, run):
     return finish(place[0])
 
 
+def shared_in_one_step(q, k, v, b_c, run):
+    place = [identity(len(q), v.shape[1])]
+
+    def work(cols):
+        s = q @ k[cols].T / np.sqrt(q.shape[1])
+        yield
+        place[0] = update(place[0], s, v[cols])
+
+    run([work(cols) for cols in tiles(len(k), b_c)])
+    return finish(place[0])
+
+
 def idle(q, k, v, b_c, run):
     def work():
         yield
@@ -85,6 +97,17 @@ def split_mistakes() -> list[Mistake]:
             say(
                 en="the programs still share a state: each reads before the others have written.",
                 zh="各程序还在共用一个状态：别人还没写，自己就已经读了。",
+            ),
+        ),
+        "shared_in_one_step": (
+            shared_in_one_step,
+            "",
+            say(
+                en="the programs still share a state. Here nothing can come between reading and writing, as"
+                " there is no `yield` between them; on a GPU another program can. Give each program a"
+                " state of its own, and merge after `run`.",
+                zh="各程序还在共用一个状态。这里读和写之间没有 `yield`，所以插不进别的程序；在 GPU 上却插得进来。"
+                "请给每个程序自己的状态，`run` 之后再合并。",
             ),
         ),
         "last_program_only": (
