@@ -76,7 +76,9 @@ def test_a_wrong_answer_is_told_by_its_name(module, name, key, attempt, language
     result = check.examine(attempt)
     assert (result.state, result.mistake) == ("failed", key), result.message
     if check.build().show_all:
-        assert any(case.says in result.message for case in check.build().cases)
+        cases = check.build().cases
+        missing = [case.args[0] for case in cases if case.args[0] not in attempt]
+        assert any(told in result.message for told in missing or [case.says for case in cases])
     intended = [m for m in check.build().mistakes if m.key == key]
     assert all(m.says in result.message and m.kind == result.kind for m in intended)
 

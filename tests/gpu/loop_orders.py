@@ -40,16 +40,16 @@ COUNTERS = {
 TITLE = "Measured by tests/gpu/loop_orders.py: three loop orders of one attention, in float16."
 METHOD = (
     f"B = 1, heads, N and d as given, not causal, float16, standard normal inputs, {B_R} × {B_C}"
-    " tiles, 4 warps, 1 stage (TWO_STAGES: 2). Times: CUDA events, medians of interleaved rounds;"
+    " tiles, 4 warps, 1 stage. Times: CUDA events, medians of interleaved rounds;"
     " 4·heads·N²·d operations. Bytes of one call, by Nsight Compute, caches emptied before:"
     " L2 = 32 · lts__t_sectors_srcunit_tex.sum, DRAM = dram__bytes_read.sum + dram__bytes_write.sum;"
     " model = utils/traffic.py"
 )
 
 
-def in_order(order: str, num_stages: int = 1):
+def in_order(order: str):
     """Return call(q, k, v) in this loop order."""
-    return partial(loop_order_attention, order=order, b_r=B_R, b_c=B_C, num_stages=num_stages)
+    return partial(loop_order_attention, order=order, b_r=B_R, b_c=B_C)
 
 
 def wrong_calls(calls: dict, d: int) -> list:
@@ -86,7 +86,7 @@ def time_point(calls: dict, point: tuple) -> list[dict]:
     flops = benchmark.attention_flops(1, heads, n, n, d, False)
     place = {"heads": heads, "n": n, "d": d, "b_r": B_R, "b_c": B_C}
     return [
-        short({**place, "order": name[0], "stages": name[1], "ms": ms, "tflops": flops / ms / 1e9})
+        short({**place, "order": name, "ms": ms, "tflops": flops / ms / 1e9})
         for name, ms in benchmark.race(quick, tensors, rounds, warm_ups=1).items()
     ]
 
@@ -150,7 +150,7 @@ def weigh_point(point: tuple, seconds: float) -> list[dict]:
 
 
 def measure_times(calls: dict, values: dict, path: Path, stop: float) -> None:
-    """Add to TIMES and TWO_STAGES, point by point, until time.monotonic() reaches stop."""
+    """Add to TIMES, point by point, until time.monotonic() reaches stop."""
     spent = 0.0
     for point in POINTS:
         start = time.monotonic()
@@ -158,10 +158,8 @@ def measure_times(calls: dict, values: dict, path: Path, stop: float) -> None:
             print(f"no time left for {point}", flush=True)
             continue
         rows = time_point(calls, point)
-        print(point, [(row["order"], row["stages"], row["ms"]) for row in rows], flush=True)
-        for row in rows:
-            stages = row.pop("stages")
-            values["TIMES" if stages == 1 else "TWO_STAGES"].append(row)
+        print(point, [(row["order"], row["ms"]) for row in rows], flush=True)
+        values["TIMES"] += rows
         write(path, values, TITLE)
         spent = time.monotonic() - start
 
@@ -191,10 +189,9 @@ def main() -> None:
     start = time.monotonic()
     options.out.mkdir(parents=True, exist_ok=True)
     path, half = options.out / "loop_orders.py", options.seconds / 2
-    values = facts() | {"METHOD": METHOD, "TIMES": [], "TWO_STAGES": [], "BYTES": []}
+    values = facts() | {"METHOD": METHOD, "TIMES": [], "BYTES": []}
     print(describe(), flush=True)
-    calls = {(order, 1): in_order(order) for order in ORDERS}
-    calls |= {(order, 2): in_order(order, 2) for order in ORDERS[1:]}
+    calls = {order: in_order(order) for order in ORDERS}
     if wrong := [(d, name) for d in (64, 128) for name in wrong_calls(calls, d)]:
         sys.exit(f"WRONG, so nothing is measured: {wrong}")
     measure_bytes(values, path, start + half)
