@@ -161,8 +161,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     update: how a key tile enters the state, a @triton.jit function like `update` above.
 
     A row whose scores all overflow to −∞ counts as one that sees no key. Key tiles that no row of a
-    query tile sees are never read. A NaN or ∞ in V in a key tile that is
-    read reaches all rows of the query tile, as 0 · NaN is NaN; in K it reaches only its own rows.
+    query tile sees are never read. A NaN or ∞ in V in a key tile that is read reaches all rows of
+    the query tile, as 0 · NaN is NaN; in K it reaches only its own rows.
 
     Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is
     computed in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine
