@@ -95,7 +95,7 @@ def deck(course: Course, lesson: Lesson, language: str, sections: list[Section])
 
 
 def copy_library(root: Path, folder: Path) -> None:
-    """Copy reveal.js, MathJax, the style sheet and all licences below dist/slides."""
+    """Copy reveal.js, MathJax, the style sheets and all licences below dist/slides."""
     for name, (package, place, files) in LIBRARY.items():
         spec = find_spec(package)
         if spec is None:
@@ -105,7 +105,8 @@ def copy_library(root: Path, folder: Path) -> None:
             shutil.copy(
                 Path(spec.submodule_search_locations[0]) / place / file, folder / "lib" / name
             )
-    shutil.copy(Path(__file__).parent / "slides_template" / "slides.css", folder / "lib")
+    for sheet in ("two_columns.css", "slides_template/slides.css"):
+        shutil.copy(Path(__file__).parent / sheet, folder / "lib")
     for licence in root.glob("LICENSE*"):
         shutil.copy(licence, folder)
 

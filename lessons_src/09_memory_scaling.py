@@ -670,7 +670,7 @@ r"""
 from utils.benchmark import memory_rows
 from utils.measurements import h200_forward as recorded
 
-card, memory, heads = recorded.CARD, recorded.MEMORY, 16
+card, memory, heads, dtype = recorded.CARD, recorded.MEMORY, 16, "bfloat16"
 versions = f"torch {recorded.TORCH}, triton {recorded.TRITON}, {recorded.DATE}"
 if triton_mode() == "gpu":
     import torch
@@ -678,9 +678,9 @@ if triton_mode() == "gpu":
     from utils.kernels import flash_attention
 
     card, versions = machine.gpu, f"torch {machine.torch}, triton {machine.triton}"
-    dtype = torch.bfloat16 if machine.capability >= (8, 0) else torch.float16
+    dtype = "bfloat16" if machine.capability >= (8, 0) else "float16"
     lengths = [1024 * 2**e for e in range(8 if machine.memory_bytes > 40e9 else 6)]
-    memory = list(memory_rows(flash_attention, lengths, heads, d, dtype))
+    memory = list(memory_rows(flash_attention, lengths, heads, d, getattr(torch, dtype)))
 
 # %%
 taken = {(row["method"], row["n"]): row["bytes"] for row in memory}
@@ -766,7 +766,8 @@ r"""
 from utils.draw.memory_scaling import MemoryScaling, alt, controls, draw
 from utils.draw.show import show
 
-show(lambda **chosen: draw(MemoryScaling(**chosen), memory, card), controls(), alt())
+measured = f"{heads} heads, d = {d}, {dtype}, on {card}"
+show(lambda **chosen: draw(MemoryScaling(**chosen), memory, measured), controls(), alt())
 
 # %% [markdown] tags=["en", "slide"]
 r"""

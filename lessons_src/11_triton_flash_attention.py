@@ -839,14 +839,14 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `out.dtype.element_ty` | the type of the numbers that `out` points to |
 | `num_warps`, `num_stages`, `maxnreg` | how many groups of 32 threads share a program; how many key tiles are on their way at once; how many registers a thread may use |
 
-**Two loops from one text.** `tl.static_range(2)` writes the loop over key tiles out twice; in each copy `MASKED` is a constant, so `if MASKED` is decided at compile time. With `Q_IN_REGISTERS` (capability 9.x, 16 bits, $d \le 64$) the first loop takes the tiles before `whole`, whose keys every row sees, and nothing is asked in it; the second masks each of the rest. Elsewhere `whole` is 0 and the first loop vanishes: the second takes every tile and asks `c0 + B_C > seen_by_all`. The result is the same; which is faster was measured. `seen_by_any` is exercise 2, in keys instead of tiles.
+**Two loops from one text.** `tl.static_range(2)` writes the loop over key tiles out twice; in each copy `MASKED` is a constant, so `if MASKED` is decided at compile time. With `Q_IN_REGISTERS` (capability 9.x, 16 bits, $d \le 64$) the first loop takes the tiles before `whole`, whose keys every row sees, and nothing is asked in it; the second masks each of the rest. Elsewhere `whole` is 0 and the first loop vanishes: the second takes every tile and asks `c0 + B_C > seen_by_all`. Both ways have to pass the table below; which is faster was measured on an H200. `seen_by_any` is exercise 2, in keys instead of tiles.
 
 Two lines are easy to misread. `c0 + B_C > seen_by_all` is true for the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantom keys. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
 
 To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="b8a6ecc1"
+# %% [markdown] tags=["zh"] en="49578876"
 r"""
 ## 完整的 kernel
 
@@ -867,7 +867,7 @@ r"""
 | `out.dtype.element_ty` | `out` 所指的数的类型 |
 | `num_warps`、`num_stages`、`maxnreg` | 一个程序由几组线程（每组 32 个）共同执行；同时有几个 key tile 正在读取途中；每个线程最多用几个寄存器 |
 
-**一份代码，两个循环**。`tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型、$d \le 64$），第一个循环处理 `whole` 之前的 tile，那里的 key 每一行都看得见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。结果相同，哪种更快是测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
+**一份代码，两个循环**。`tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型、$d \le 64$），第一个循环处理 `whole` 之前的 tile，那里的 key 每一行都看得见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。两种走法都要通过下面那张表的检验；哪种更快，是在 H200 上测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
 
 有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵 key。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的 key，它的分数连 $m$ 也不许影响。
 

@@ -70,8 +70,11 @@ def alt() -> str:
     )
 
 
-def draw(state: MemoryScaling, rows: list[dict], card: str) -> Figure:
-    """Return the lines of theory with the measured rows (method, n, bytes) laid over them."""
+def draw(state: MemoryScaling, rows: list[dict], measured: str) -> Figure:
+    """Return the lines of theory with the measured rows (method, n, bytes) laid over them.
+
+    measured: with what, and on which card.
+    """
     figure, axes = canvas(RIGHT + 1.5 + SIDE, BOTTOM + 1.8)
     dtype = "2 bytes" if itemsize(state.dtype) == 2 else "4 bytes"
     title = f"bytes over N: batch × heads = {state.heads}, d = {state.d}, {dtype} an element"
@@ -83,7 +86,7 @@ def draw(state: MemoryScaling, rows: list[dict], card: str) -> Figure:
         write(axes, RIGHT + 0.35, ends[1][1], " ".join(name), at="left", weight="bold", size=WORDS)
     cursor(axes, state)
     points(axes, rows)
-    panel(axes, state, rows, card)
+    panel(axes, state, rows, measured)
     return figure
 
 
@@ -134,7 +137,7 @@ def points(axes: Axes, rows: list[dict]) -> None:
             axes.plot(x, y, marker, color=colour, markeredgewidth=2, **style)
 
 
-def panel(axes: Axes, state: MemoryScaling, rows: list[dict], card: str) -> None:
+def panel(axes: Axes, state: MemoryScaling, rows: list[dict], measured: str) -> None:
     """Write the numbers at the chosen N, and what the markers mean."""
     n, x, y = 2**state.x, RIGHT + 2.4, TOP + 0.4
     ruler = " + ".join(state.ruler)
@@ -152,7 +155,7 @@ def panel(axes: Axes, state: MemoryScaling, rows: list[dict], card: str) -> None
         write(axes, x, y, name, at="left", size=WORDS)
         write(axes, x + 8, y, value, at="right", weight="bold", size=WORDS)
         y += 0.95
-    for text in ("measured: 16 heads, d = 64,", "2 bytes an element, on", *wrap(card, 32)):
+    for text in wrap(f"measured: {measured}", 32):
         y += 0.8
         write(axes, x, y, text, at="left", size=WORDS)
     for number, (method, says) in enumerate((("naive", "naive"), ("this course", "kernel"))):

@@ -44,7 +44,7 @@ def test_it_is_as_exact_as_naive_attention(shape, causal, dtype):
 def test_every_way_to_load_gives_the_same_bits(shape, causal, monkeypatch):
     """Pointers or descriptors, Q in shared memory or registers: a GPU's table chooses one of each.
 
-    On a GPU a product may add in another order when Q comes from registers; it is right all the same.
+    On a GPU, kernels with Q in registers were right, but not to the same bits: they are compiled apart.
     """
     if GPU and torch.cuda.get_device_capability() < (9, 0):
         pytest.skip("this GPU has no copy engine for tiles")

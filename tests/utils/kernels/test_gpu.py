@@ -70,4 +70,8 @@ def test_kernels_that_are_interrupted_come_back_as_they_went():
     """Processes that share a GPU take turns; triton 3.6's warp-specialised kernels came back with NaN."""
     command = [sys.executable, str(Path(__file__).with_name("many_calls.py")), "15"]
     runs = [subprocess.Popen([*command, str(seed)]) for seed in range(3)]
-    assert [run.wait() for run in runs] == [0, 0, 0]
+    try:
+        assert [run.wait(timeout=300) for run in runs] == [0, 0, 0]
+    finally:
+        for run in runs:
+            run.kill()
