@@ -1225,7 +1225,7 @@ r"""
 print("heads      N    d | K and V   Q, K, V, O once | HBM: v1  v2_serial       v2")
 for (heads, n, d), row in order_ratios.by_point(recorded.BYTES).items():
     tensor = 2 * heads * n * d  # bytes of one of Q, K, V, O, all heads together
-    hbm = "".join(f"{row[order]['dram_bytes'] / 1e9:10.3f}" for order in row)
+    hbm = "".join(f"{row[order]['dram_bytes'] / 1e9:10.3f}" for order in ("v1", "v2_serial", "v2"))
     place = f"{heads:5} {n:6} {d:4} | {2 * tensor / 2**20:3.0f} MiB"
     print(f"{place} {4 * tensor / 1e9:14.3f} GB |{hbm} GB")
 

@@ -276,16 +276,18 @@ r"""
 # needs Triton
 q_128, k_128, v_128 = head
 k_40, v_40 = k_128[:40], v_128[:40]
-print(f"40 keys: error {error(first(q_128, k_40, v_40), q_128, k_40, v_40):.1e}")
+out_40 = first(q_128, k_40, v_40)
+for n in (40, 64):
+    print(f"against the first {n} keys: error {error(out_40, q_128, k_128[:n], v_128[:n]):.1e}")
 
 # %% [markdown] tags=["en"]
 r"""
-No crash, no warning: it attended to 24 keys that belong to somebody else. What else does it lack? The next cells show it one by one, each as small as possible.
+No crash, no warning: it attended to 64 keys, of which 24 belong to somebody else. What else does it lack? The next cells show it one by one, each as small as possible.
 """
 
-# %% [markdown] tags=["zh"] en="04fefddc"
+# %% [markdown] tags=["zh"] en="6c282d27"
 r"""
-没有崩溃，也没有警告：它把 24 个属于别人的 key 也算了进去。它还缺什么？接下来的单元格逐个说明，例子都尽量小。
+没有崩溃，也没有警告：它用了 64 个 key，其中 24 个是别人的。它还缺什么？接下来的单元格逐个说明，例子都尽量小。
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -432,7 +434,7 @@ r"""
 
 # %% [markdown] tags=["zh"] en="7a970c30"
 r"""
-**大张量**：偏移量等于行号乘以步长。行距 32,768 个元素的张量，第 70,000 行，在一个 batch 里并不稀奇；32 位整数到这里就绕回去了。
+**大张量**：偏移量等于行号乘以步长。行距 32,768 个元素、多达 70,000 行的张量，在一个 batch 里并不稀奇；偏移量到这里已经超出 32 位整数，会绕回成别的数。
 """
 
 # %%
@@ -869,7 +871,7 @@ r"""
 
 **一份代码，两个循环**。`tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型、$d \le 64$），第一个循环处理 `whole` 之前的 tile，那里的 key 每一行都看得见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。两种走法都要通过下面那张表的检验；哪种更快，是在 H200 上测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
 
-有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵 key。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的 key，它的分数连 $m$ 也不许影响。
+有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵 key。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的 key，分数连 $m$ 都不能影响。
 
 下面的一切想用你自己的核心来运行，就写 `flash_attention(..., update=my_update)`。
 """
@@ -1070,7 +1072,7 @@ All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat1
 r"""
 ## 有多快？
 
-如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。哪个后端不支持这块显卡，它自己会说明。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
+如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。后端如果不支持这块显卡，会打印出原因。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
 各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。第一个 $N$ 特意取得很短：那里 $S$ 很小，没有谁保证流式计算一定更快；看看两条线是否相交。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
 
@@ -1250,7 +1252,7 @@ Naive attention does $4 N^2 d$ operations over at least $8 N^2$ bytes, so at mos
 r"""
 这是一个模型，不是绝对的上限。一个 SM 上同时有好几个程序：一个在算指数时，另一个可以做乘法；FlashAttention-3 还特意在同一个程序里安排这样的重叠。读取、掩码和等待则把速度往下拉。所以，超过 100 % 提示两者可能有重叠（也可能是时钟频率比做大矩阵乘法时高）；低于 100 % 还说明不了什么。限制一个 kernel 的究竟是什么，只有性能分析器（profiler）能告诉你。
 
-朴素注意力做 $4 N^2 d$ 次运算，至少要搬运 $8 N^2$ 个字节，所以每个字节最多合 $d/2$ 次；我们这一个的 softmax 用 float32，搬得更多。如果一个头的 K 和 V 能留在缓存里，我们的 kernel 只要把 $Q$、$K$、$V$ 各读一遍，把 $O$ 写一遍。*屋顶线*图（roofline）把这些上限画成“每字节运算次数”的函数，两者在图上各有各的位置：
+朴素注意力做 $4 N^2 d$ 次运算，至少要搬运 $8 N^2$ 个字节，所以每个字节最多合 $d/2$ 次；这里测的朴素实现用 float32 算 softmax，搬得更多。如果一个头的 K 和 V 能留在缓存里，我们的 kernel 只要把 $Q$、$K$、$V$ 各读一遍，把 $O$ 写一遍。*屋顶线*图（roofline）把这些上限画成“每字节运算次数”的函数，两者在图上各有各的位置：
 """
 
 # %%
@@ -1260,12 +1262,12 @@ show(lambda d: roofline.roofline(speed, found, card, d), roofline.controls(), ro
 
 # %% [markdown] tags=["en"]
 r"""
-*Picture: TFLOP/s over operations per byte, both axes logarithmic. The solid line rises with the copy and ends at the matrix product; the dashed one is the model with exponentials. Naive attention lies far left, under the slope; the kernel lies far right, near the two levels. Its place along the axis comes from the byte model, its height from the clock.*
+*Picture: TFLOP/s over operations per byte, both axes logarithmic. The solid line rises with the copy and ends at the matrix product; the dashed one is the model with exponentials. Naive attention lies far left, under the slope; the kernel lies far right, on the recorded card near the two levels. Its place along the axis comes from the byte model, its height from the clock.*
 """
 
-# %% [markdown] tags=["zh"] en="c0b31387"
+# %% [markdown] tags=["zh"] en="40aaae49"
 r"""
-*图：每秒运算次数（TFLOP/s）随“每字节运算次数”的变化，两个轴都用对数刻度。实线先随复制的速度上升，到矩阵乘法的速度为止；虚线是算上指数运算的模型。朴素注意力远在左边，在斜线之下；我们的 kernel 远在右边，靠近两条水平线。横坐标来自字节模型，纵坐标来自计时。*
+*图：每秒运算次数（TFLOP/s）随“每字节运算次数”的变化，两个轴都用对数刻度。实线先随复制的速度上升，到矩阵乘法的速度为止；虚线是算上指数运算的模型。朴素注意力远在左边，在斜线之下；我们的 kernel 远在右边，在有记录的那块卡上靠近两条水平线。横坐标来自字节模型，纵坐标来自计时。*
 """
 
 # %% [markdown] tags=["en"]

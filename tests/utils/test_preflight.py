@@ -42,7 +42,7 @@ def test_naive_attention_runs_out_of_memory_at_the_last_two_lengths_only(card):
 
 
 def test_a_t4_computes_all_timings_in_two_minutes_at_two_teraflops():
-    """25 runs a point and method, five methods; half a T4's float32 peak for none of them is little."""
+    """25 runs a point and method, five methods, all at a quarter of its float32 peak of 8 TFLOP/s."""
     t4 = plan(machine("T4"), "gpu")
     flops = sum(attention_flops(t4.tokens // n, 2048 // d, n, n, d, c) for d, c, n in t4.points)
     assert 25 * 5 * flops / 2e12 < 120
@@ -55,7 +55,6 @@ def test_a_t4_is_told_that_it_has_no_tensor_cores_for_triton(monkeypatch):
     t4 = plan(machine("T4"), "gpu")
     assert (t4.dtype, t4.tensor_cores, t4.lengths[-1]) == ("float16", False, 4096)
     assert "no way to them" in str(t4) and "by pointers" in str(t4) and "float16" in str(t4)
-    assert t4.minutes <= 5
 
 
 def test_an_h200_takes_the_papers_sizes_and_descriptors(monkeypatch):

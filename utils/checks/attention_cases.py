@@ -1,12 +1,11 @@
 """Small attention problems whose scores are chosen, and their right answers. NumPy; torch to run."""
 
 import math
-from contextlib import contextmanager
-from functools import partial
 
 import numpy as np
 
-from utils.checks.source import causes
+from utils.attention import naive_attention
+from utils.checks import capstone_models
 from utils.language import say
 
 D = 16  # features of these problems: the least that tl.dot sums over
@@ -30,22 +29,6 @@ def qkv_for_scores(scores, v=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             + np.arange(n_k)[:, None] / 50
         )
     return q, k, v
-
-
-def right(q, k, v, causal: bool, scale: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return O and L by the definition, in float64: S whole, softmax row by row."""
-    s = scale * q @ k.T
-    n_q, n_k = s.shape
-    if causal:
-        s[np.arange(n_k)[None, :] > np.arange(n_q)[:, None] + n_k - n_q] = -np.inf
-    out, lse = np.zeros((n_q, v.shape[1])), np.full(n_q, -np.inf)
-    for r in range(n_q):
-        seen = np.isfinite(s[r])
-        if seen.any():
-            p = np.exp(s[r, seen] - s[r, seen].max())
-            out[r] = p @ v[seen] / p.sum()
-            lse[r] = s[r, seen].max() + math.log(p.sum())
-    return out, lse
 
 
 def O_and_L(update, q, k, v, causal: bool, scale: float, dtype: str):
@@ -91,11 +74,10 @@ def wild_qkv(
 
 def definition(q, k, v, causal: bool) -> np.ndarray:
     """Return O (B, H_q, N_q, d) by the definition, head by head."""
-    group, scale = q.shape[1] // k.shape[1], 1 / math.sqrt(q.shape[3])
-    q, k, v = (x.astype(float) for x in (q, k, v))
+    group = q.shape[1] // k.shape[1]
     heads = [
         [
-            right(q[b, h], k[b, h // group], v[b, h // group], causal, scale)[0]
+            naive_attention(q[b, h], k[b, h // group], v[b, h // group], causal=causal)[0]
             for h in range(len(q[b]))
         ]
         for b in range(len(q))
@@ -105,10 +87,10 @@ def definition(q, k, v, causal: bool) -> np.ndarray:
 
 def guarded_call(attention, q, k, v, causal: bool):
     """Run a learner's attention on tensors inside poison, its own included; models get arrays."""
-    if isinstance(attention, partial):
+    if getattr(attention, "func", None) is capstone_models.attention:
         return rows_of(attention(q, k, v, causal))
     from utils.checks.allocations import GuardedAllocations
-    from utils.checks.guarded import Guarded
+    from utils.checks.guarded import Guarded, unwrapped
     from utils.checks.watch import watched
 
     inputs = {name: Guarded(x, "float16") for name, x in zip("qkv", (q, k, v), strict=True)}
@@ -157,12 +139,3 @@ def must_be_like(out, q) -> None:
 def rows_of(out):
     """Return O (B, H, N, d) as one row a query, (B·H·N, d): a message prints that in a few lines."""
     return out.reshape(-1, out.shape[-1])
-
-
-@contextmanager
-def unwrapped():
-    """Raise what a kernel raised, without the error that Triton wraps around it."""
-    try:
-        yield
-    except Exception as error:
-        raise causes(error)[-1] from None

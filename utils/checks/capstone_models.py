@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-UNTOUCHED = -99  # what utils/checks/guarded.py puts where nobody wrote
+from utils.checks.guarded import UNTOUCHED
+
 WIDTHS = (16, 32, 64, 128)  # keys of a tile
 SLIPS = {  # slip → whether the width of a key tile matters
     "no_scale": False,

@@ -5,6 +5,7 @@ poison. Reading outside brings poison into the result; writing outside changes i
 """
 
 import ast
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -114,6 +115,15 @@ def must_be_a_kernel(function, sign: str) -> None:
         )
 
 
+@contextmanager
+def unwrapped():
+    """Raise what a kernel raised, without the error that Triton wraps around it."""
+    try:
+        yield
+    except Exception as error:
+        raise causes(error)[-1] from None
+
+
 def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, strays=None, **constants):
     """Run kernel[grid](*ins, out, *args, **constants); return what out holds, in float64.
 
@@ -123,11 +133,8 @@ def launch(kernel, grid: tuple, ins: dict, out: Guarded, *args, strays=None, **c
     """
     must_be_a_kernel(kernel, "__getitem__")
     memories = {"out": out} | ins
-    try:
-        with watched(memories) as seen:
-            kernel[grid](*(x.tensor for x in ins.values()), out.tensor, *args, **constants)
-    except Exception as error:
-        raise causes(error)[-1] from None
+    with unwrapped(), watched(memories) as seen:
+        kernel[grid](*(x.tensor for x in ins.values()), out.tensor, *args, **constants)
     for name, memory in memories.items():
         memory.must_be_left_alone_outside(name)
     if strays is not None:

@@ -157,7 +157,7 @@ def threshold() -> Exercise:
             lambda e, s: (e + s) / (2 * e),
             say(
                 en="the state goes both ways: it is read and written, so 2s.",
-                zh="状态要走来回：既读又写，所以是 2s。",
+                zh="状态要来回搬：既读又写，所以是 2s。",
             ),
         ),
         "v_forgotten": (
@@ -171,7 +171,7 @@ def threshold() -> Exercise:
             lambda e, s: (2 * e + 2 * s) / (2 * e),
             say(
                 en="Q is only read: e, not 2e. The state is what goes both ways.",
-                zh="Q 只读不写：是 e，不是 2e。走来回的是状态。",
+                zh="Q 只读不写：是 e，不是 2e。要来回搬的是状态。",
             ),
         ),
         "multiplied_by_e": (

@@ -131,7 +131,7 @@ def split_mistakes() -> list[Mistake]:
             "",
             say(
                 en="the programs did not do the work: k and v may be read in them, not after `run`.",
-                zh="活不是程序干的：k 和 v 只能在程序里读，`run` 之后不能再读。",
+                zh="计算没有放在程序里：k 和 v 只能在程序里读，`run` 之后不能再读。",
             ),
         ),
         "added_unscaled": (

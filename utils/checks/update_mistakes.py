@@ -134,7 +134,7 @@ def words() -> list[tuple[str, str, str]]:
             say(
                 en="the guard asks whether the old m is −∞; it is in every first tile, also where keys"
                 " are visible. Ask m_new: `tl.where(m_new == ...)`.",
-                zh="保护的条件看的是旧的 m；而每一行在第一个 tile 时它都是 −∞，即使看得见 key。请改看 m_new：`tl.where(m_new == ...)`。",
+                zh="判断条件用的是旧的 m；处理第一个 tile 时，每一行的旧 m 都是 −∞，哪怕这一行看得见 key。请改看 m_new：`tl.where(m_new == ...)`。",
             ),
         ),
         (
@@ -151,7 +151,7 @@ def words() -> list[tuple[str, str, str]]:
             say(
                 en="the maximum is not that of a row: it was taken over the whole tile, or along axis 0."
                 " Each row needs its own, over its keys: tl.max(scores, 1).",
-                zh="最大值不是每行各取各的：对整个 tile 取了，或者沿轴 0 取了。每一行要有自己的，只对它的 key 取：tl.max(scores, 1)。",
+                zh="没有逐行取最大值：取的是整个 tile 的，或者沿轴 0 的。每一行要在自己的 key 上取：tl.max(scores, 1)。",
             ),
         ),
         (

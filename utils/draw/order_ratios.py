@@ -6,11 +6,13 @@ from matplotlib.ticker import FuncFormatter
 
 from utils.draw.palette import DPI, FONT, INK, LARGE, PAPER, SMALL
 from utils.language import say
+from utils.traffic import v1_bytes, v2_bytes
 
 RATIOS = {
-    "order: v1 / v2_serial": ("v1", "v2_serial", 2.5),
-    "parallelism: v2_serial / v2": ("v2_serial", "v2", 1),
-}  # and what bytes foretell for large N, on equal tiles
+    "order: v1 / v2_serial": ("v1", "v2_serial"),
+    "parallelism: v2_serial / v2": ("v2_serial", "v2"),
+}
+MODEL = {"v1": v1_bytes, "v2_serial": v2_bytes, "v2": v2_bytes}
 STYLES = [("#0072b2", "s"), ("#b34700", "o"), ("#007a5a", "^"), ("#8a4fa0", "D")]
 
 
@@ -26,6 +28,16 @@ def ratios(rows: list[dict], above: str, below: str, what: str) -> dict[tuple, f
     """Return {(heads, n, d): row of `above` / row of `below`} where both were measured."""
     points = by_point(rows).items()
     return {at: r[above][what] / r[below][what] for at, r in points if {above, below} <= r.keys()}
+
+
+def foretold(rows: list[dict], above: str, below: str) -> dict[int, float]:
+    """Return {n: ratio of the bytes} by the model, for rows of one head dimension."""
+
+    def moved(order: str, n: int, d: int, b_r: int, b_c: int) -> int:
+        return sum(MODEL[order](n, n, d, d, b_r=b_r, b_c=b_c).values())
+
+    points = sorted({(row["n"], row["d"], row["b_r"], row["b_c"]) for row in rows})
+    return {at[0]: moved(above, *at) / moved(below, *at) for at in points}
 
 
 def alt(card: str) -> str:
@@ -46,11 +58,14 @@ def draw(rows: list[dict], card: str) -> Figure:
     figure.suptitle(f"ratios of times on {card}", fontsize=LARGE, color=INK, family=FONT)
     heads = sorted({row["heads"] for row in rows})
     for number, d in enumerate(sides):
-        for column, (title, (above, below, foretold)) in enumerate(RATIOS.items()):
+        for column, (title, (above, below)) in enumerate(RATIOS.items()):
             axes = figure.add_subplot(len(sides), 2, 2 * number + column + 1)
-            found = ratios([row for row in rows if row["d"] == d], above, below, "ms")
-            lines(axes, found, heads)
-            axes.axhline(foretold, color=INK, linewidth=1.2, linestyle="--", label="by bytes")
+            mine = [row for row in rows if row["d"] == d]
+            lines(axes, ratios(mine, above, below, "ms"), heads)
+            model = foretold(mine, above, below)
+            axes.plot(
+                model.keys(), model.values(), "--", color=INK, linewidth=1.2, label="by bytes"
+            )
             axes.set_title(f"{title}, d = {d}", fontsize=SMALL + 1)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=4, fontsize=SMALL, frameon=False)

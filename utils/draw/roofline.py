@@ -28,7 +28,7 @@ def roofline(rows: list[dict], ceilings: Ceilings, card: str, d: int) -> Figure:
     axes.set_yscale("log", base=2)
     slowest = min(row["tflops"] for row in rows)
     axes.set_ylim(min(8, slowest / 2), ROOM * ceilings.flops / 1e12)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
     axes.set_xlabel("FLOPs per byte moved to and from HBM (byte model)", fontsize=SMALL)
     axes.set_ylabel("TFLOP/s", fontsize=SMALL)

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from utils.attention import naive_attention
-from utils.checks import capstone_models, guarded
 from utils.checks import triton_flash_attention as check
 from utils.checks.attention_cases import (
     definition,
     guarded_call,
     qkv_for_scores,
-    right,
     rows_of,
     wild_qkv,
 )
@@ -22,7 +20,9 @@ SHAPE = (2, 4, 2, 9, 40, 16)
 
 
 def test_the_answer_by_hand():
-    out, lse = right(*qkv_for_scores([0.0, math.log(3)], np.array([[1.0], [0.0]])), False, 1.0)
+    out, lse = naive_attention(
+        *qkv_for_scores([0.0, math.log(3)], np.array([[1.0], [0.0]])), scale=1.0
+    )
     np.testing.assert_allclose(out, [[0.25]], atol=1e-3)  # ln 3 is rounded to float16
     np.testing.assert_allclose(lse, [math.log(4)], atol=1e-3)
 
@@ -31,14 +31,6 @@ def test_scores_are_those_that_were_asked_for():
     scores = np.tile([-3.0, 600.0, 0.25], (2, 1))
     q, k, _ = qkv_for_scores(scores)
     assert (q @ k.T == scores).all()
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_the_definition_is_naive_attention(causal):
-    q, k, v = wild_qkv(SHAPE, 3.0, False)
-    out = definition(q, k, v, causal)
-    one = naive_attention(*(x.astype(float) for x in (q[1, 3], k[1, 1], v[1, 1])), causal=causal)
-    np.testing.assert_allclose(out[1, 3], one[0], atol=1e-12)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -56,10 +48,6 @@ def test_each_slip_fails_a_case_at_every_width(slip):
     for model in models(slip):
         gaps = [rows_of(model(*case.args)) - case.expected for case in cases]
         assert any(not (np.abs(gap) < 5e-3).all() for gap in gaps)
-
-
-def test_both_know_what_nobody_wrote():
-    assert capstone_models.UNTOUCHED == guarded.UNTOUCHED
 
 
 def test_a_result_of_another_shape_is_said_so():

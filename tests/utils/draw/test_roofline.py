@@ -43,6 +43,9 @@ def test_a_slow_card_keeps_its_points_inside():
     (axes,) = roofline(rows, Ceilings(25e12, 5e11, 2.5e11), "another card", 128).axes
     heights = [line.get_ydata()[0] for line in axes.get_lines() if "N =" in line.get_label()]
     assert len(heights) == 2 and all(axes.get_ylim()[0] < y < axes.get_ylim()[1] for y in heights)
+    png(axes.figure)  # writes the labels
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(labels) == len(set(labels)) > 3
 
 
 def test_a_method_that_did_not_run_is_left_out():
