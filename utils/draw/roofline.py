@@ -35,7 +35,7 @@ def roofline(rows: list[dict], ceilings: Ceilings, card: str, d: int) -> Figure:
     axes.tick_params(labelsize=SMALL)
     axes.grid(alpha=0.3)
     axes.legend(loc="lower right", fontsize=SMALL, frameon=False)
-    figure.subplots_adjust(bottom=0.14, left=0.11, right=0.97, top=0.91)
+    figure.subplots_adjust(bottom=0.14, left=0.14, right=0.97, top=0.91)
     return figure
 
 
