@@ -230,11 +230,11 @@ def first_kernel(q, k, v, out, n_k, scale, D: tl.constexpr, B_R: tl.constexpr, B
     for c0 in range(0, n_k, B_C):
         cols = c0 + tl.arange(0, B_C)
         k_j = tl.load(k + cols[:, None] * D + f[None, :])
+        v_j = tl.load(v + cols[:, None] * D + f[None, :])
         s = scale * tl.dot(q_i, tl.trans(k_j), input_precision="ieee")
         m_new = tl.maximum(m, tl.max(s, 1))
         alpha, p = tl.exp(m - m_new), tl.exp(s - m_new[:, None])
         l = alpha * l + tl.sum(p, 1)
-        v_j = tl.load(v + cols[:, None] * D + f[None, :])
         acc = alpha[:, None] * acc + tl.dot(p, v_j, input_precision="ieee")
         m = m_new
     tl.store(out + rows[:, None] * D + f[None, :], acc / l[:, None])
@@ -391,7 +391,7 @@ print("error with phantom keys:", np.abs(phantom - naive_attention(q, k[:5], v[:
 r"""
 ## Detail 3: rows that see nothing
 
-Causal, more queries than keys: $m$ stays $-\infty$, and $-\infty - (-\infty)$ is NaN. Subtract 0 instead.
+Causal, more queries than keys: $m$ stays $-\infty$, and $-\infty - (-\infty)$ is NaN. So $m$ starts at the lowest float32.
 
 {output}
 
@@ -402,7 +402,7 @@ Then $O = 0$ and $L = -\infty$.
 r"""
 ## 细节三：什么也看不见的行
 
-有因果掩码而 query 比 key 多：$m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。改为减 0。
+有因果掩码而 query 比 key 多：$m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。所以 $m$ 从 float32 中最小的数开始。
 
 {output}
 
@@ -411,14 +411,14 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Rows that see nothing.** With a causal mask and more queries than keys, the first queries see no key at all. Their $m$ stays $-\infty$, and $-\infty - (-\infty)$ is NaN. The kernel subtracts 0 instead in that case, so that every weight is $2^{-\infty} = 0$; then $O = 0$ and $L = -\infty$.
+**Rows that see nothing.** With a causal mask and more queries than keys, the first queries see no key at all. If $m$ starts at $-\infty$, as in lesson 05, theirs stays there, and $-\infty - (-\infty)$ is NaN. But while $\ell = 0$ and $\tilde O = 0$, any $m$ is as good: what they are multiplied by does not matter. So the kernel starts $m$ at the lowest float32. Every weight of such a row is then $2^{-\infty} = 0$, and $\ell$ is still 0 at the end: $O = 0$ and $L = -\infty$. The *score* of a hidden key must stay $-\infty$: any number in its place would count as a key.
 
 Causal means here, as in FlashAttention since version 2.1: key $c$ is visible to query $r$ when $c \le r + N_k - N_q$, so the last query sees every key.
 """
 
 # %% [markdown] tags=["zh"] en="8a630988"
 r"""
-**什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。它们的 $m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。这时 kernel 改为减 0，于是每个权重都是 $2^{-\infty} = 0$；结果是 $O = 0$，$L = -\infty$。
+**什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。如果 $m$ 像第 05 课那样从 $-\infty$ 开始，这些行的 $m$ 就一直停在那里，而 $-\infty - (-\infty)$ 是 NaN。其实只要 $\ell = 0$、$\tilde O = 0$，$m$ 取哪个数都一样：零乘什么都是零。所以 kernel 让 $m$ 从 float32 中最小的数开始。这样的行，每个权重都是 $2^{-\infty} = 0$，到最后 $\ell$ 仍是 0：结果是 $O = 0$，$L = -\infty$。而看不见的 key，*分数*必须是 $-\infty$：换成任何一个数，它都会被当成 key 算进去。
 
 这里的“因果”与 FlashAttention 2.1 及以后的版本意思相同：当 $c \le r + N_k - N_q$ 时，query $r$ 看得见 key $c$，所以最后一个 query 看得见所有 key。
 """
@@ -463,7 +463,7 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 |---|---|---|
 | a ragged tail | keys of somebody else, phantom keys | the mask in `load_tile`; `visible` |
 | a causal mask | queries see the future; or hidden tiles are computed too | `seen`, `seen_by_all`, `seen_by_any` |
-| rows that see nothing | NaN | `m_ref`; $\ell = 0$ becomes 1 |
+| rows that see nothing | NaN | `LOWEST`; $\ell = 0$ becomes 1 |
 | heads, shared key heads | one head only | `number // h_q`, `head // group` |
 | base 2 | one more multiplication per score | `scale_log2` and `tl.exp2` |
 | $L$ | nothing to merge or to train with | `natural` |
@@ -483,7 +483,7 @@ r"""
 |---|---|---|
 | 尾块 | 算进别人的 key，或者幽灵 key | `load_tile` 里的掩码；`visible` |
 | 因果掩码 | query 看见未来；或者把看不见的 tile 也全算一遍 | `seen`、`seen_by_all`、`seen_by_any` |
-| 什么也看不见的行 | NaN | `m_ref`；$\ell = 0$ 改成 1 |
+| 什么也看不见的行 | NaN | `LOWEST`；$\ell = 0$ 改成 1 |
 | 多个头、共用的 key 头 | 只能算一个头 | `number // h_q`、`head // group` |
 | 以 2 为底 | 每个分数多一次乘法 | `scale_log2` 和 `tl.exp2` |
 | $L$ | 没法合并，也没法训练 | `natural` |
@@ -721,25 +721,25 @@ kernel 的外围已经写好：头、掩码、读取。一个 key tile 就在这
 r"""
 **4 · The heart** (15 minutes). The finished kernel calls a function for each key tile, and takes that function as an argument. Write it: `my_update(m, l, acc, scores, v_tile, scale_log2)` returns the new m, ℓ and acc.
 
-- `m` and `l` have shape `(B_R,)`, `acc` has `(B_R, D)`, all float32; `m` counts in base 2 and starts at −∞.
+- `m` and `l` have shape `(B_R,)`, `acc` has `(B_R, D)`, all float32; `m` counts in base 2 and starts at the lowest float32.
 - `scores` has shape `(B_R, B_C)`: the bare $Q K^\top$ of this tile, with −∞ already where a key is hidden. `scale_log2` is the scale times $\log_2 e$.
 - `v_tile` has shape `(B_C, D)`, in the inputs' type. A row may not have seen any key yet.
 
 <details><summary>Hint 1</summary>
 
-It is the body of the loop in `first_kernel`, without the loads. Only the base and the type of `p` differ, and one line must deal with −∞ − (−∞).
+It is the body of the loop in `first_kernel`, without the loads. Only the base, the scale and the type of `p` differ.
 
 </details>
 
 <details><summary>Hint 2</summary>
 
-`m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)`. Subtract `tl.where(m_new == -float("inf"), 0.0, m_new)` wherever you would subtract `m_new`.
+`m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)`. In `p` the scores are multiplied by `scale_log2` as well.
 
 </details>
 
 <details><summary>Hint 3</summary>
 
-`p = tl.exp2(scores * scale_log2 - m_ref[:, None])`, `alpha = tl.exp2(m - m_ref)`, then `l = alpha * l + tl.sum(p, 1)` and `acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")`. Return `m_new`, not `m_ref`.
+`p = tl.exp2(scores * scale_log2 - m_new[:, None])`, `alpha = tl.exp2(m - m_new)`, then `acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")` and `l = alpha * l + tl.sum(p, 1)`. Return `m_new, l, acc`.
 
 </details>
 """
@@ -748,25 +748,25 @@ It is the body of the loop in `first_kernel`, without the loads. Only the base a
 r"""
 **4 · 核心**（15 分钟）。完整的 kernel 每遇到一个 key tile 就调用一个函数，而这个函数是作为参数传进去的。请写出它：`my_update(m, l, acc, scores, v_tile, scale_log2)`，返回新的 m、ℓ、acc。
 
-- `m` 和 `l` 的形状是 `(B_R,)`，`acc` 是 `(B_R, D)`，都是 float32；`m` 以 2 为底，从 −∞ 开始。
+- `m` 和 `l` 的形状是 `(B_R,)`，`acc` 是 `(B_R, D)`，都是 float32；`m` 以 2 为底，从 float32 中最小的数开始。
 - `scores` 的形状是 `(B_R, B_C)`：这个 tile 的 $Q K^\top$，还没有缩放；看不见的 key 已经是 −∞。`scale_log2` 是缩放因子乘以 $\log_2 e$。
 - `v_tile` 的形状是 `(B_C, D)`，类型与输入相同。某一行可能还没有看见过任何 key。
 
 <details><summary>提示 1</summary>
 
-它就是 `first_kernel` 的循环体，去掉读取。不同的只有底数和 `p` 的类型，另外要有一行来对付 −∞ − (−∞)。
+它就是 `first_kernel` 的循环体，去掉读取。不同的只有底数、缩放和 `p` 的类型。
 
 </details>
 
 <details><summary>提示 2</summary>
 
-`m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)`。凡是要减 `m_new` 的地方，改为减 `tl.where(m_new == -float("inf"), 0.0, m_new)`。
+`m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)`。`p` 里的分数也要乘 `scale_log2`。
 
 </details>
 
 <details><summary>提示 3</summary>
 
-`p = tl.exp2(scores * scale_log2 - m_ref[:, None])`，`alpha = tl.exp2(m - m_ref)`，然后 `l = alpha * l + tl.sum(p, 1)`，`acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")`。返回的是 `m_new`，不是 `m_ref`。
+`p = tl.exp2(scores * scale_log2 - m_new[:, None])`，`alpha = tl.exp2(m - m_new)`，然后 `acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")`，`l = alpha * l + tl.sum(p, 1)`。返回 `m_new, l, acc`。
 
 </details>
 """
@@ -779,11 +779,10 @@ def my_update(m, l, acc, scores, v_tile, scale_log2):
     """Return (m, l, acc) after one key tile; m in base 2, l and acc relative to it."""
     ### BEGIN SOLUTION
     m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)  # no key yet: −∞ − (−∞) is no number
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
-    l = alpha * l + tl.sum(p, 1)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+    l = alpha * l + tl.sum(p, 1)
     return m_new, l, acc
     ### END SOLUTION
 
@@ -882,15 +881,14 @@ r"""
 
 ```python
 m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-alpha = tl.exp2(m - m_ref)
-l = alpha * l + tl.sum(p, 1)
+p = tl.exp2(scores * scale_log2 - m_new[:, None])
+alpha = tl.exp2(m - m_new)
 acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+l = alpha * l + tl.sum(p, 1)
 return m_new, l, acc
 ```
 
-For a row that has seen no key, 0 is subtracted instead of $-\infty$.
+A hidden key adds $2^{-\infty} = 0$ to both sums.
 """
 
 # %% [markdown] tags=["zh", "slide"] en="c795e00f"
@@ -899,15 +897,14 @@ r"""
 
 ```python
 m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-alpha = tl.exp2(m - m_ref)
-l = alpha * l + tl.sum(p, 1)
+p = tl.exp2(scores * scale_log2 - m_new[:, None])
+alpha = tl.exp2(m - m_new)
 acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+l = alpha * l + tl.sum(p, 1)
 return m_new, l, acc
 ```
 
-还没有见过 key 的行，用 0 代替 $-\infty$。
+看不见的 key 给两个和都加上 $2^{-\infty} = 0$。
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -1529,7 +1526,7 @@ def my_kernel(
     rows, f = tl.program_id(0) * B_R + tl.arange(0, B_R), tl.arange(0, D)
     at = (head * n_q + rows)[:, None] * D + f[None, :]
     q_i = tl.load(q + at, mask=(rows < n_q)[:, None], other=0.0)
-    m, l = tl.full([B_R], -float("inf"), tl.float32), tl.zeros([B_R], tl.float32)
+    m, l = tl.full([B_R], -3.4e38, tl.float32), tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D], tl.float32)
     for c0 in range(0, n_k, B_C):
         cols = c0 + tl.arange(0, B_C)
@@ -1540,8 +1537,7 @@ def my_kernel(
             visible = visible & (cols[None, :] <= rows[:, None] + n_k - n_q)
         s = tl.where(visible, tl.dot(q_i, tl.trans(k_j)) * scale_log2, -float("inf"))
         m_new = tl.maximum(m, tl.max(s, 1))
-        m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-        alpha, p = tl.exp2(m - m_ref), tl.exp2(s - m_ref[:, None])
+        alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
         l = alpha * l + tl.sum(p, 1)
         v_j = tl.load(v + to, mask=mask, other=0.0)
         acc = tl.dot(p.to(v_j.dtype), v_j, acc * alpha[:, None])

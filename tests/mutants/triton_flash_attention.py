@@ -258,23 +258,6 @@ def heart_bare_m(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
-def heart_no_guard(m, l, acc, scores, v_tile, scale_log2):
-    s = scores * scale_log2
-    m_new = tl.maximum(m, tl.max(s, 1))
-    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
-    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
-
-
-@triton.jit
-def heart_returns_ref(m, l, acc, scores, v_tile, scale_log2):
-    s = scores * scale_log2
-    m_new = tl.maximum(m, tl.max(s, 1))
-    m_new = tl.where(m_new == -float("inf"), 0.0, m_new)
-    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
-    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
-
-
-@triton.jit
 def heart_half(m, l, acc, scores, v_tile, scale_log2):
     s = scores * scale_log2
     m_new = tl.maximum(m, tl.max(s, 1))
@@ -299,17 +282,6 @@ def heart_clamped(m, l, acc, scores, v_tile, scale_log2):
     s = scores * scale_log2
     m_new = tl.maximum(m, tl.max(s, 1))
     ref = tl.maximum(m_new, 0.0)
-    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
-    l = alpha * l + tl.sum(p, 1)
-    acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
-    return m_new, l, acc
-
-
-@triton.jit
-def heart_old_guard(m, l, acc, scores, v_tile, scale_log2):
-    s = scores * scale_log2
-    m_new = tl.maximum(m, tl.max(s, 1))
-    ref = tl.where(m == -float("inf"), 0.0, m_new)
     alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
     l = alpha * l + tl.sum(p, 1)
     acc = acc * alpha[:, None] + tl.dot(p.to(v_tile.dtype), v_tile)
@@ -621,10 +593,7 @@ WRONG = {
         "sum_axis": [heart_axis],
         "tile_maximum": [heart_tile_max],
         "m_not_scaled": [heart_bare_m],
-        "no_guard": [heart_no_guard],
-        "m_ref_returned": [heart_returns_ref],
         "m_not_base_2": [heart_bare_units, heart_natural],
-        "guard_on_old_m": [heart_old_guard],
         "divided_inside": [heart_divided],
         "one_maximum_for_all": [heart_one_maximum, heart_max_axis],
         "never_below_zero": [heart_clamped],

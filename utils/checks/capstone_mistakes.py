@@ -175,9 +175,9 @@ def words() -> list[tuple[str, str, str]]:
             "starts_at_zero",
             "floats",
             say(
-                en="m lies far above the scores, and every weight vanishes: it starts at a finite number"
-                " (start at −∞), or all rows of the tile share one maximum (take each row’s own).",
-                zh="m 远高于分数，权重全部下溢成零：要么 m 从有限的数开始（应从 −∞ 开始），"
+                en="m lies far above the scores, and every weight vanishes: it starts too high (start at the"
+                " lowest float32), or all rows of the tile share one maximum (take each row’s own).",
+                zh="m 远高于分数，权重全部下溢成零：要么 m 的初值太高（应取 float32 中最小的数），"
                 "要么 tile 的各行共用了一个最大值（每行要取自己的）。",
             ),
         ),
@@ -193,8 +193,8 @@ def words() -> list[tuple[str, str, str]]:
             "finite_sentinel",
             "floats",
             say(
-                en="a large negative number instead of −∞: rows that see nothing then weigh all keys alike. They must give 0.",
-                zh="用一个很大的负数代替了 −∞：什么也看不见的行就会给所有 key 同样的权重。它们的结果应当是 0。",
+                en="hidden scores got a large negative number instead of −∞: rows that see nothing then weigh all keys alike. They must give 0.",
+                zh="看不见的分数用一个很大的负数代替了 −∞：什么也看不见的行就会给所有 key 同样的权重。它们的结果应当是 0。",
             ),
         ),
         (

@@ -57,8 +57,8 @@ def words() -> list[tuple[str, str, str]]:
             "alpha_upside_down",
             "algebra",
             say(
-                en="α is 2^(new − old): that is upside down, and ∞ for the first tile, where m is −∞.",
-                zh="α 写成了 2^(新 − 旧)：上下颠倒了；第一个 tile 时 m 是 −∞，它就成了 ∞。",
+                en="α is 2^(new − old): that is upside down, and ∞ for the first tile, where m is the lowest number.",
+                zh="α 写成了 2^(新 − 旧)：上下颠倒了；第一个 tile 时 m 是最小的数，它就成了 ∞。",
             ),
         ),
         (
@@ -129,15 +129,6 @@ def words() -> list[tuple[str, str, str]]:
             ),
         ),
         (
-            "guard_on_old_m",
-            "algebra",
-            say(
-                en="the guard asks whether the old m is −∞; it is in every first tile, also where keys"
-                " are visible. Ask m_new: `tl.where(m_new == ...)`.",
-                zh="判断条件用的是旧的 m；处理第一个 tile 时，每一行的旧 m 都是 −∞，哪怕这一行看得见 key。请改看 m_new：`tl.where(m_new == ...)`。",
-            ),
-        ),
-        (
             "divided_inside",
             "algebra",
             say(
@@ -159,8 +150,8 @@ def words() -> list[tuple[str, str, str]]:
             "floats",
             say(
                 en="the reference never falls below 0, so every weight vanishes when all scores lie far"
-                " below. Replace it by 0 only where m_new is −∞.",
-                zh="参照值从不低于 0，于是所有分数都远小于 0 时，权重全部下溢成零。只有 m_new 是 −∞ 时才用 0 代替。",
+                " below. Subtract m_new itself.",
+                zh="参照值从不低于 0，于是所有分数都远小于 0 时，权重全部下溢成零。请减去 m_new 本身。",
             ),
         ),
         (
@@ -180,25 +171,6 @@ def words() -> list[tuple[str, str, str]]:
                 " right in exact numbers; this one lies far from the scaled maximum, and 2^x overflows or vanishes.",
                 zh="m 取自没有缩放的分数，P 来自缩放后的分数。换成精确的数，用什么作参照都对；"
                 "但这个参照离缩放后的最大值很远，2^x 会上溢，或者下溢成零。",
-            ),
-        ),
-        (
-            "no_guard",
-            "floats",
-            say(
-                en="a row that has seen no key has m_new = −∞, and −∞ − (−∞) is NaN. Subtract 0 there:"
-                ' `tl.where(m_new == -float("inf"), 0.0, m_new)`.',
-                zh="还没有看见任何 key 的行，m_new = −∞，而 −∞ − (−∞) 是 NaN。这时请减 0："
-                '`tl.where(m_new == -float("inf"), 0.0, m_new)`。',
-            ),
-        ),
-        (
-            "m_ref_returned",
-            "floats",
-            say(
-                en="for a row that has seen no key the 0 that was subtracted came back as m. Its m is"
-                " still −∞: return m_new.",
-                zh="还没有看见任何 key 的行，把减去的那个 0 当作 m 返回了。它的 m 仍是 −∞：请返回 m_new。",
             ),
         ),
         (

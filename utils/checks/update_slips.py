@@ -10,9 +10,7 @@ import triton.language as tl
 
 @triton.jit
 def maximum(m, scores, scale_log2):
-    """Return the right m_new, and what to subtract: m_new, or 0 for rows without a key."""
-    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    return m_new, tl.where(m_new == -float("inf"), 0.0, m_new)
+    return tl.maximum(m, tl.max(scores, 1) * scale_log2)
 
 
 @triton.jit
@@ -22,81 +20,81 @@ def product(p, v_tile, acc):
 
 @triton.jit
 def acc_not_rescaled(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    return m_new, tl.exp2(m - m_ref) * l + tl.sum(p, 1), product(p, v_tile, acc)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    return m_new, tl.exp2(m - m_new) * l + tl.sum(p, 1), product(p, v_tile, acc)
 
 
 @triton.jit
 def l_not_rescaled(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    acc = product(p, v_tile, acc * tl.exp2(m - m_ref)[:, None])
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    acc = product(p, v_tile, acc * tl.exp2(m - m_new)[:, None])
     return m_new, l + tl.sum(p, 1), acc
 
 
 @triton.jit
 def alpha_upside_down(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m_ref - m)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m_new - m)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def rescaled_after_adding(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m_new, alpha * (l + tl.sum(p, 1)), product(p, v_tile, acc) * alpha[:, None]
 
 
 @triton.jit
 def old_m_returned(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def scores_not_scaled(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, 1.0)
-    p = tl.exp2(scores - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, 1.0)
+    p = tl.exp2(scores - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def scaled_twice(m, l, acc, scores, v_tile, scale_log2):
     scores = scores * scale_log2
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def exp_not_exp2(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def alpha_with_exp(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def sum_axis(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m_new, alpha * l + tl.sum(p, 0), product(p, v_tile, acc * alpha[:, None])
 
 
@@ -111,50 +109,25 @@ def tile_maximum(m, l, acc, scores, v_tile, scale_log2):
 
 @triton.jit
 def m_not_scaled(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, 1.0)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
-    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
-
-
-@triton.jit
-def no_guard(m, l, acc, scores, v_tile, scale_log2):
-    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    m_new = maximum(m, scores, 1.0)
     p = tl.exp2(scores * scale_log2 - m_new[:, None])
     alpha = tl.exp2(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
-def m_ref_returned(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
-    return m_ref, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
-
-
-@triton.jit
 def m_not_base_2(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, 1.0)
-    p = tl.exp2((scores - m_ref[:, None]) * scale_log2)
-    alpha = tl.exp2((m - m_ref) * scale_log2)
-    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
-
-
-@triton.jit
-def guard_on_old_m(m, l, acc, scores, v_tile, scale_log2):
-    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    m_ref = tl.where(m == -float("inf"), 0.0, m_new)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, 1.0)
+    p = tl.exp2((scores - m_new[:, None]) * scale_log2)
+    alpha = tl.exp2((m - m_new) * scale_log2)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def divided_inside(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     l = alpha * l + tl.sum(p, 1)
     return m_new, l, product(p, v_tile, acc * alpha[:, None]) / l[:, None]
 
@@ -162,18 +135,16 @@ def divided_inside(m, l, acc, scores, v_tile, scale_log2):
 @triton.jit
 def one_maximum_for_all(m, l, acc, scores, v_tile, scale_log2):
     m_new = tl.maximum(m, tl.max(scores) * scale_log2)
-    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
 @triton.jit
 def max_axis(m, l, acc, scores, v_tile, scale_log2):
     m_new = tl.maximum(m, tl.max(scores, 0) * scale_log2)
-    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
 
 
@@ -188,9 +159,9 @@ def never_below_zero(m, l, acc, scores, v_tile, scale_log2):
 
 @triton.jit
 def half(m, l, acc, scores, v_tile, scale_log2):
-    m_new, m_ref = maximum(m, scores, scale_log2)
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
     acc = product(p, v_tile.to(tl.float16), acc * alpha[:, None])
     return m_new, alpha * l + tl.sum(p, 1), acc
 

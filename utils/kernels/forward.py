@@ -15,6 +15,9 @@ from utils.device import interpreter_is_on, launch_settings
 from utils.kernels.arguments import aligned, check_arguments
 
 
+LOWEST = tl.constexpr(-3.4028234663852886e38)  # the lowest finite float32
+
+
 @triton.jit
 def load_tile(
     x, batch, head, first, end, stride,
@@ -45,17 +48,16 @@ def load_tile(
 def update(m, l, acc, scores, v_tile, scale_log2):
     """Merge one key tile into the state: scores (B_R, B_C), −∞ where hidden; v_tile (B_C, D_PAD).
 
-    m (B_R,) counts in base 2, as GPUs compute 2^x; l (B_R,) and acc (B_R, D_PAD) are relative to m.
+    m (B_R,) counts in base 2, as GPUs compute 2^x, and is finite; l (B_R,) and acc (B_R, D_PAD) are
+    relative to m.
     """
-    # m_new = max(m, m̃); a row that has seen no key takes 0, as −∞ − (−∞) is no number
+    # m_new = max(m, m̃); P̃ = e^{scale · S − m_new} and α = e^{m − m_new}
     m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
-    m_ref = tl.where(m_new == -float("inf"), 0.0, m_new)
-    # P̃ = e^{scale · S − m_new} and α = e^{m − m_new}
-    p = tl.exp2(scores * scale_log2 - m_ref[:, None])
-    alpha = tl.exp2(m - m_ref)
-    # ℓ = α ℓ + Σ P̃ and Õ = α Õ + P̃ V
-    l = alpha * l + tl.sum(p, 1)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    # Õ = α Õ + P̃ V and ℓ = α ℓ + Σ P̃
     acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None], input_precision="ieee")
+    l = alpha * l + tl.sum(p, 1)
     return m_new, l, acc
 
 
@@ -99,8 +101,9 @@ def attention_kernel(
         seen_by_all = n_k
         seen_by_any = n_k
 
-    # the state of lesson 05: nothing seen yet
-    m = tl.full([B_R], -float("inf"), tl.float32)
+    # The state of lesson 05, nothing seen yet. With ℓ = 0 and Õ = 0 any m is neutral; it starts at a
+    # finite number, since −∞ − (−∞) is none.
+    m = tl.full([B_R], LOWEST, tl.float32)
     l = tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D_PAD], tl.float32)
 
@@ -115,21 +118,22 @@ def attention_kernel(
     for MASKED in tl.static_range(2):  # written out for MASKED = 0 and 1; either loop may be empty
         start, end = (whole, seen_by_any) if MASKED else (0, whole)
         for c0 in range(start, end, B_C):
-            # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
             k_tile = load_tile(
                 k, batch, kv_head, c0, seen_by_any, k_row, B_C, D, D_PAD, DESCRIPTORS
             )
+            v_tile = load_tile(
+                v, batch, kv_head, c0, seen_by_any, v_row, B_C, D, D_PAD, DESCRIPTORS
+            )
+            # S = Q Kᵀ, in float32; "ieee" keeps float32 inputs from being cut to TF32
             scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
             # a boundary tile, or the ragged tail
             if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
                 visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
                 scores = tl.where(visible, scores, -float("inf"))
-            v_tile = load_tile(
-                v, batch, kv_head, c0, seen_by_any, v_row, B_C, D, D_PAD, DESCRIPTORS
-            )
             m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 
     # O = Õ / ℓ and L = m + ln ℓ, from base 2 to base e; a row without a key gets 0 and −∞
+    m = tl.where(l == 0.0, -float("inf"), m)
     l = tl.where(l == 0.0, 1.0, l)
     acc *= (1.0 / l)[:, None]
     natural = (m + tl.log2(l)) * 0.6931471805599453
