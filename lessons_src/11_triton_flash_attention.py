@@ -398,7 +398,7 @@ Causal, more queries than keys: $m$ stays $-\infty$, and $-\infty - (-\infty)$ i
 Then $O = 0$ and $L = -\infty$.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="fe0ed590"
+# %% [markdown] tags=["zh", "slide"] en="5fb8bd32"
 r"""
 ## 细节三：什么也看不见的行
 
@@ -411,12 +411,12 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Rows that see nothing.** With a causal mask and more queries than keys, the first queries see no key at all. If $m$ starts at $-\infty$, as in lesson 05, theirs stays there, and $-\infty - (-\infty)$ is NaN. But while $\ell = 0$ and $\tilde O = 0$, any $m$ is as good: what they are multiplied by does not matter. So the kernel starts $m$ at the lowest float32. Every weight of such a row is then $2^{-\infty} = 0$, and $\ell$ is still 0 at the end: $O = 0$ and $L = -\infty$. The *score* of a hidden key must stay $-\infty$: any number in its place would count as a key.
+**Rows that see nothing.** With a causal mask and more queries than keys, the first queries see no key at all. If $m$ starts at $-\infty$, as in lesson 05, the $m$ of these rows stays there, and $-\infty - (-\infty)$ is NaN. But while $\ell = 0$ and $\tilde O = 0$, any $m$ is as good: what they are multiplied by does not matter. So the kernel starts $m$ at the lowest float32. Every weight of such a row is then $2^{-\infty} = 0$, and $\ell$ is still 0 at the end: $O = 0$ and $L = -\infty$. The *score* of a hidden key must stay $-\infty$: any number in its place would count as a key.
 
 Causal means here, as in FlashAttention since version 2.1: key $c$ is visible to query $r$ when $c \le r + N_k - N_q$, so the last query sees every key.
 """
 
-# %% [markdown] tags=["zh"] en="8a630988"
+# %% [markdown] tags=["zh"] en="6f35025e"
 r"""
 **什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。如果 $m$ 像第 05 课那样从 $-\infty$ 开始，这些行的 $m$ 就一直停在那里，而 $-\infty - (-\infty)$ 是 NaN。其实只要 $\ell = 0$、$\tilde O = 0$，$m$ 取哪个数都一样：零乘什么都是零。所以 kernel 让 $m$ 从 float32 中最小的数开始。这样的行，每个权重都是 $2^{-\infty} = 0$，到最后 $\ell$ 仍是 0：结果是 $O = 0$，$L = -\infty$。而看不见的 key，*分数*必须是 $-\infty$：换成任何一个数，它都会被当成 key 算进去。
 
@@ -475,7 +475,7 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | $Q$ in registers (9.x, $d \le 64$) | nothing, it is only slower: every product reads $Q$ from shared memory | `Q_IN_REGISTERS`, `whole` |
 """
 
-# %% [markdown] tags=["zh"] en="ee1f7003"
+# %% [markdown] tags=["zh"] en="f59eaeae"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
@@ -744,7 +744,7 @@ It is the body of the loop in `first_kernel`, without the loads. Only the base, 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="7d7615f9"
+# %% [markdown] tags=["zh"] en="edb94e7c"
 r"""
 **4 · 核心**（15 分钟）。完整的 kernel 每遇到一个 key tile 就调用一个函数，而这个函数是作为参数传进去的。请写出它：`my_update(m, l, acc, scores, v_tile, scale_log2)`，返回新的 m、ℓ、acc。
 
@@ -891,7 +891,7 @@ return m_new, l, acc
 A hidden key adds $2^{-\infty} = 0$ to both sums.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="c795e00f"
+# %% [markdown] tags=["zh", "slide"] en="9e7c0145"
 r"""
 ## 同一个更新，一行对一行
 

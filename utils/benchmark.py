@@ -126,17 +126,26 @@ def random_tensors(batch: int, heads: int, n: int, d: int, dtype):
     return torch.randn(3, batch, heads, n, d, device="cuda", dtype=dtype).unbind(0)
 
 
-def speed_rows(flash_attention: Callable, points, tokens: int, dtype, rounds: int = 15, say=print):
+def speed_rows(
+    flash_attention: Callable,
+    points,
+    tokens: int,
+    dtype,
+    rounds: int = 15,
+    say=print,
+    others: Callable = lambda causal: {},
+):
     """Measure every point (d, causal, n); yield a dict for each method that ran.
 
     tokens: batch·n; heads are 2048/d, as in the papers. Naive takes part while its S stays small.
+    others(causal): more methods for the race, name → call(q, k, v).
     """
     import torch
 
     room = torch.cuda.get_device_properties(0).total_memory
     for d, causal, n in points:
         batch, heads = max(1, tokens // n), 2048 // d
-        calls = methods(flash_attention, causal)
+        calls = methods(flash_attention, causal) | others(causal)
         if (
             12 * batch * heads * n * n > room / 2
         ):  # S and P in 2 bytes, the softmax in 4, and one more

@@ -5,12 +5,14 @@ present over sixteen points, then measures peak memory over N. OUT/forward.py ho
 Python literals, OUT/report.html shows them; both are renewed after every point, so an interrupted
 run keeps what it has. OUT/tests.txt holds the tests' output.
 Other launch settings can be put into the same race, as LaunchSettings lists them: `--try 128,64,8,3`,
-`--try 64,64,4,3,1,128` (Q in registers, at most 128 of them).
+`--try 64,64,4,3,1,128` (Q in registers, at most 128 of them). So can other kernels: `--beside FILE`
+names a Python file whose methods(causal) returns them, name → call(q, k, v).
 """
 
 import argparse
 import datetime
 import os
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -167,7 +169,11 @@ def main() -> None:
     parser.add_argument(
         "--try", dest="attempts", action="append", default=[], metavar="B_R,B_C,W,S[,Q,MAX]"
     )
+    parser.add_argument("--beside", type=Path, metavar="FILE")
     options = parser.parse_args()
+    others = {}
+    if options.beside:
+        others = {"others": runpy.run_path(str(options.beside))["methods"]}
     options.out.mkdir(parents=True, exist_ok=True)
     attempts = [LaunchSettings(*map(int, text.split(","))) for text in options.attempts]
     values = (
@@ -180,7 +186,7 @@ def main() -> None:
     print("ceilings, per second:", values["CEILINGS"], flush=True)
     for point in POINTS:
         rows = benchmark.speed_rows(
-            flash_attention, [point], TOKENS, torch.bfloat16, options.rounds
+            flash_attention, [point], TOKENS, torch.bfloat16, options.rounds, **others
         )
         values["SPEED"] += map(short, rows)
         line = {
