@@ -96,19 +96,34 @@ def race(
     repeats = {name: repeats_for(calls[name], tensors) for name in names}
     for number in range(rounds):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            torch.cuda._sleep(20_000_000)  # some 10 ms, so the host gets ahead of all the launches
-            start.record()
-            for _ in range(repeats[name]):
-                calls[name](*tensors)
-            stop.record()
-            stop.synchronize()
-            times[name].append(start.elapsed_time(stop) / repeats[name])
+            times[name].append(milliseconds(calls[name], tensors, repeats[name]))
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def repeats_for(call: Callable, tensors, milliseconds: float = 5.0) -> int:
-    """Return how many calls fill about so many milliseconds."""
+def milliseconds(call: Callable, tensors, repeats: int) -> float:
+    """Return the milliseconds of one call among repeats of them, launched while the GPU sleeps.
+
+    Some 10 ms of sleep let the host get ahead of all the launches. When it did not, waiting for it
+    would be counted too: the same again with twice the sleep, three times at most.
+    """
+    import torch
+
+    for cycles in (20_000_000, 40_000_000, 80_000_000, 160_000_000):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        torch.cuda._sleep(cycles)
+        start.record()
+        for _ in range(repeats):
+            call(*tensors)
+        stop.record()
+        ahead = not start.query()  # the GPU still sleeps
+        stop.synchronize()
+        if ahead:
+            break
+    return start.elapsed_time(stop) / repeats
+
+
+def repeats_for(call: Callable, tensors, span: float = 5.0) -> int:
+    """Return how many calls fill about `span` milliseconds."""
     import torch
 
     start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -116,7 +131,7 @@ def repeats_for(call: Callable, tensors, milliseconds: float = 5.0) -> int:
     call(*tensors)
     stop.record()
     stop.synchronize()
-    return max(1, min(20, round(milliseconds / max(start.elapsed_time(stop), 1e-3))))
+    return max(1, min(20, round(span / max(start.elapsed_time(stop), 1e-3))))
 
 
 def random_tensors(batch: int, heads: int, n: int, d: int, dtype):
