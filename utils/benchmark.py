@@ -87,8 +87,6 @@ def race(
     calls: dict[str, Callable], tensors, rounds: int = 15, warm_ups: int = 3
 ) -> dict[str, float]:
     """Return the median milliseconds of each call, measured in turns so that clocks drift for all."""
-    import torch
-
     names, times = list(calls), {name: [] for name in calls}
     for name in names:
         for _ in range(warm_ups):

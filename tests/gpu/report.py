@@ -44,7 +44,8 @@ def write_report(path: Path, values: dict) -> None:
 def speed_table(rows: list[dict]) -> str:
     """Return a line for each point and a column for each method that ran."""
     points = dict.fromkeys((row["d"], row["causal"], row["n"]) for row in rows)
-    ran = [method for method in measured.STYLE if any(row["method"] == method for row in rows)]
+    found = dict.fromkeys(row["method"] for row in rows)  # those of --beside are not drawn
+    ran = sorted(found, key=[*measured.STYLE, *found].index)
     rates = {(row["d"], row["causal"], row["n"], row["method"]): row["tflops"] for row in rows}
     lines = [(*point, *(rates.get((*point, method), "–") for method in ran)) for point in points]
     return table(["d", "causal", "N", *ran], lines)

@@ -2,10 +2,9 @@
 
 import pytest
 
-torch = pytest.importorskip("torch")
-
 from utils import benchmark
 
+torch = pytest.importorskip("torch")
 SLEEP = 2e6  # cycles in a millisecond
 
 

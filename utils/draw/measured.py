@@ -1,5 +1,7 @@
 """Lesson 11's pictures: speed and memory as measured, with the card in the title."""
 
+import math
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -70,13 +72,14 @@ def memory_alt(card: str) -> str:
 
 
 def lines(axes: Axes, rows: list[dict], what: str) -> None:
-    """Draw one line for each method over N, which doubles from tick to tick."""
-    for method, (colour, marker) in STYLE.items():
-        points = sorted((row["n"], row[what]) for row in rows if row["method"] == method)
-        if points:
-            axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=method)
-    axes.set_xscale("log", base=2)
+    """Draw one line for each method over N, which doubles from tick to tick; what is missing is a gap."""
     sizes = sorted({row["n"] for row in rows})
+    for method, (colour, marker) in STYLE.items():
+        found = {row["n"]: row[what] for row in rows if row["method"] == method}
+        if found:
+            heights = [found.get(n, math.nan) for n in sizes]
+            axes.plot(sizes, heights, color=colour, marker=marker, label=method)
+    axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [f"{n // 1024}k" if n >= 1024 else str(n) for n in sizes])
     axes.minorticks_off()
     axes.set_xlabel("N", fontsize=SMALL)

@@ -14,7 +14,6 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from utils.device import interpreter_is_on, launch_settings
 from utils.kernels.arguments import aligned, check_arguments
 
-
 LOWEST = tl.constexpr(-3.4028234663852886e38)  # the lowest finite float32
 
 
