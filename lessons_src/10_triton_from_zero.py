@@ -1427,7 +1427,7 @@ r"""
 ## Where this stops
 
 - The kernels are steps, not goals: none of them is attention yet. Lesson 11 joins exercises 3 and 6.
-- The softmax here takes finite scores. Rows that see nothing, with $-\infty$ everywhere, need one more line.
+- The softmax here takes finite scores. Rows that see nothing, with $-\infty$ everywhere, need care: lesson 11.
 - One simple picture of a GPU was drawn. Caches, memory transactions and the scheduler decide much of the real speed.
 - The table holds for one kernel, one size, one card and one version of the compiler. It ranks nothing.
 - Triton is one of several languages for kernels. CUDA C++ gives more control and asks for more.
@@ -1455,12 +1455,12 @@ r"""
 **References.** P. Tillet, H. T. Kung, D. Cox, *Triton: an intermediate language and compiler for tiled neural network computations* (2019). The Triton documentation, *Programming guide*, and the page on `TRITON_INTERPRET`. NVIDIA, *CUDA C++ Programming Guide*, chapters *Programming model* and *Hardware implementation*.
 """
 
-# %% [markdown] tags=["zh"] en="55da9eab"
+# %% [markdown] tags=["zh"] en="aa2fc36f"
 r"""
 ## 结论到此为止
 
 - 这些 kernel 是台阶，不是终点：还没有一个是注意力。第 11 课把练习 3 和练习 6 合在一起。
-- 这里的 softmax 只管有限的分数。什么也看不见的行（全是 $-\infty$）还要多写一行。
+- 这里的 softmax 只管有限的分数。什么也看不见的行（全是 $-\infty$）要另作处理，见第 11 课。
 - 这里只画了 GPU 的一幅简图。实际的快慢，很大程度上取决于缓存、访存方式和调度。
 - 那张表只对一个 kernel、一种尺寸、一块显卡、一个编译器版本成立，不是什么排名。
 - 写 kernel 的语言不止 Triton 一种。CUDA C++ 管得更细，要求也更多。

@@ -391,18 +391,18 @@ print("error with phantom keys:", np.abs(phantom - naive_attention(q, k[:5], v[:
 r"""
 ## Detail 3: rows that see nothing
 
-Causal, more queries than keys: $m$ stays $-\infty$, and $-\infty - (-\infty)$ is NaN. So $m$ starts at the lowest float32.
+Causal, more queries than keys: from $-\infty$, $m$ would never rise, and $-\infty - (-\infty)$ is NaN. So $m$ starts at the lowest finite float32.
 
 {output}
 
 Then $O = 0$ and $L = -\infty$.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="5fb8bd32"
+# %% [markdown] tags=["zh", "slide"] en="dcd4341a"
 r"""
 ## 细节三：什么也看不见的行
 
-有因果掩码而 query 比 key 多：$m$ 一直是 $-\infty$，而 $-\infty - (-\infty)$ 是 NaN。所以 $m$ 从 float32 中最小的数开始。
+有因果掩码而 query 比 key 多：从 $-\infty$ 开始，$m$ 就会一直停在那里，而 $-\infty - (-\infty)$ 是 NaN。所以 $m$ 的初值取 float32 的最小有限值。
 
 {output}
 
@@ -411,17 +411,28 @@ r"""
 
 # %% [markdown] tags=["en"]
 r"""
-**Rows that see nothing.** With a causal mask and more queries than keys, the first queries see no key at all. If $m$ starts at $-\infty$, as in lesson 05, the $m$ of these rows stays there, and $-\infty - (-\infty)$ is NaN. But while $\ell = 0$ and $\tilde O = 0$, any $m$ is as good: what they are multiplied by does not matter. So the kernel starts $m$ at the lowest float32. Every weight of such a row is then $2^{-\infty} = 0$, and $\ell$ is still 0 at the end: $O = 0$ and $L = -\infty$. The *score* of a hidden key must stay $-\infty$: any number in its place would count as a key.
+**Rows that see nothing.** With a causal mask and more queries than keys, the first queries see no key at all. If $m$ started at $-\infty$, as in lesson 05, theirs would stay there, and $-\infty - (-\infty)$ is NaN. Lessons 05 and 07 subtract 0 in that case; the kernel does not let it arise. $m$ is only the unit in which $\ell$ and $\tilde O$ are counted, and zero is zero in any unit: while both are 0, every finite $m$ is right in algebra. In floats it must not lie above a score (in lesson 05, starting at 0 lost the row near −800). So $m$ starts at the lowest finite float32, about $-3.4 \cdot 10^{38}$. In a row without a key every weight is then $2^{-\infty} = 0$, and $\ell$ stays 0; after the loop the kernel writes $O = 0$ and $L = -\infty$ there.
+
+A *score*, on the other hand, is a term of the sum. With any number in place of $-\infty$, that number would become the maximum of such a row, and every hidden key would weigh $2^0 = 1$.
 
 Causal means here, as in FlashAttention since version 2.1: key $c$ is visible to query $r$ when $c \le r + N_k - N_q$, so the last query sees every key.
 """
 
-# %% [markdown] tags=["zh"] en="6f35025e"
+# %% [markdown] tags=["zh"] en="73b87242"
 r"""
-**什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。如果 $m$ 像第 05 课那样从 $-\infty$ 开始，这些行的 $m$ 就一直停在那里，而 $-\infty - (-\infty)$ 是 NaN。其实只要 $\ell = 0$、$\tilde O = 0$，$m$ 取哪个数都一样：零乘什么都是零。所以 kernel 让 $m$ 从 float32 中最小的数开始。这样的行，每个权重都是 $2^{-\infty} = 0$，到最后 $\ell$ 仍是 0：结果是 $O = 0$，$L = -\infty$。而看不见的 key，*分数*必须是 $-\infty$：换成任何一个数，它都会被当成 key 算进去。
+**什么也看不见的行**：有因果掩码（causal mask）而 query 比 key 多时，最前面的 query 一个 key 也看不见。如果像第 05 课那样让 $m$ 从 $-\infty$ 开始，它就会一直停在那里，而 $-\infty - (-\infty)$ 是 NaN。第 05、07 课的办法是这时改减 0；这个 kernel 则不让这种情形出现。$m$ 只是 $\ell$ 和 $\tilde O$ 的计量单位，而零不论用什么单位都是零：两者都是 0 时，从代数上说，$m$ 取任何有限的数都对。但在浮点运算中，它不能高于分数（第 05 课里从 0 开始，就丢了分数接近 −800 的那一行）。所以 $m$ 的初值取 float32 的最小有限值，约 $-3.4 \cdot 10^{38}$。这样，看不见任何 key 的行，每个权重都是 $2^{-\infty} = 0$，$\ell$ 始终是 0；循环之后，kernel 给它写上 $O = 0$、$L = -\infty$。
+
+*分数*则不同，它是和里的一项。如果不用 $-\infty$ 而写一个数，这个数就成了这样的行的最大值，每个看不见的 key 的权重都是 $2^0 = 1$。
 
 这里的“因果”与 FlashAttention 2.1 及以后的版本意思相同：当 $c \le r + N_k - N_q$ 时，query $r$ 看得见 key $c$，所以最后一个 query 看得见所有 key。
 """
+
+# %%
+lowest = np.finfo(np.float32).min
+with np.errstate(invalid="ignore"):
+    for m, hidden in ((-np.inf, -np.inf), (lowest, -np.inf), (lowest, lowest)):
+        weight = np.exp2(hidden - max(m, hidden))
+        print(f"m starts at {m:.1e}, a hidden score is {hidden:.1e}: its weight is {weight}")
 
 # %%
 out, lse = naive_attention(q[:5, :2], k[:2, :2], v[:2, :3], causal=True)
@@ -463,7 +474,7 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 |---|---|---|
 | a ragged tail | keys of somebody else, phantom keys | the mask in `load_tile`; `visible` |
 | a causal mask | queries see the future; or hidden tiles are computed too | `seen`, `seen_by_all`, `seen_by_any` |
-| rows that see nothing | NaN | `LOWEST`; $\ell = 0$ becomes 1 |
+| rows that see nothing | NaN | `LOWEST`; where $\ell = 0$, $m$ becomes $-\infty$ (for $L$) and $\ell$ becomes 1 (for $O$) |
 | heads, shared key heads | one head only | `number // h_q`, `head // group` |
 | base 2 | one more multiplication per score | `scale_log2` and `tl.exp2` |
 | $L$ | nothing to merge or to train with | `natural` |
@@ -475,7 +486,7 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | $Q$ in registers (9.x, $d \le 64$) | nothing, it is only slower: every product reads $Q$ from shared memory | `Q_IN_REGISTERS`, `whole` |
 """
 
-# %% [markdown] tags=["zh"] en="f59eaeae"
+# %% [markdown] tags=["zh"] en="79d65432"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
@@ -483,7 +494,7 @@ r"""
 |---|---|---|
 | 尾块 | 算进别人的 key，或者幽灵 key | `load_tile` 里的掩码；`visible` |
 | 因果掩码 | query 看见未来；或者把看不见的 tile 也全算一遍 | `seen`、`seen_by_all`、`seen_by_any` |
-| 什么也看不见的行 | NaN | `LOWEST`；$\ell = 0$ 改成 1 |
+| 什么也看不见的行 | NaN | `LOWEST`；$\ell = 0$ 处，$m$ 改成 $-\infty$（为了 $L$），$\ell$ 改成 1（为了 $O$） |
 | 多个头、共用的 key 头 | 只能算一个头 | `number // h_q`、`head // group` |
 | 以 2 为底 | 每个分数多一次乘法 | `scale_log2` 和 `tl.exp2` |
 | $L$ | 没法合并，也没法训练 | `natural` |
@@ -721,13 +732,13 @@ kernel 的外围已经写好：头、掩码、读取。一个 key tile 就在这
 r"""
 **4 · The heart** (15 minutes). The finished kernel calls a function for each key tile, and takes that function as an argument. Write it: `my_update(m, l, acc, scores, v_tile, scale_log2)` returns the new m, ℓ and acc.
 
-- `m` and `l` have shape `(B_R,)`, `acc` has `(B_R, D)`, all float32; `m` counts in base 2 and starts at the lowest float32.
+- `m` and `l` have shape `(B_R,)`, `acc` has `(B_R, D)`, all float32; `m` counts in base 2 and starts at the lowest finite float32.
 - `scores` has shape `(B_R, B_C)`: the bare $Q K^\top$ of this tile, with −∞ already where a key is hidden. `scale_log2` is the scale times $\log_2 e$.
-- `v_tile` has shape `(B_C, D)`, in the inputs' type. A row may not have seen any key yet.
+- `v_tile` has shape `(B_C, D)`, in the inputs' type. A row may not have seen any key yet: its `m` is then still that lowest number, so `m_new` is never −∞.
 
 <details><summary>Hint 1</summary>
 
-It is the body of the loop in `first_kernel`, without the loads. Only the base, the scale and the type of `p` differ.
+It is the body of the loop in `first_kernel`, without the loads and without $Q K^\top$. Only the base, the scale and the type of `p` differ.
 
 </details>
 
@@ -744,17 +755,17 @@ It is the body of the loop in `first_kernel`, without the loads. Only the base, 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="edb94e7c"
+# %% [markdown] tags=["zh"] en="e3f25972"
 r"""
 **4 · 核心**（15 分钟）。完整的 kernel 每遇到一个 key tile 就调用一个函数，而这个函数是作为参数传进去的。请写出它：`my_update(m, l, acc, scores, v_tile, scale_log2)`，返回新的 m、ℓ、acc。
 
-- `m` 和 `l` 的形状是 `(B_R,)`，`acc` 是 `(B_R, D)`，都是 float32；`m` 以 2 为底，从 float32 中最小的数开始。
+- `m` 和 `l` 的形状是 `(B_R,)`，`acc` 是 `(B_R, D)`，都是 float32；`m` 以 2 为底，初值是 float32 的最小有限值。
 - `scores` 的形状是 `(B_R, B_C)`：这个 tile 的 $Q K^\top$，还没有缩放；看不见的 key 已经是 −∞。`scale_log2` 是缩放因子乘以 $\log_2 e$。
-- `v_tile` 的形状是 `(B_C, D)`，类型与输入相同。某一行可能还没有看见过任何 key。
+- `v_tile` 的形状是 `(B_C, D)`，类型与输入相同。某一行可能还没有看见过任何 key：这时它的 `m` 还是初值，所以 `m_new` 不会是 −∞。
 
 <details><summary>提示 1</summary>
 
-它就是 `first_kernel` 的循环体，去掉读取。不同的只有底数、缩放和 `p` 的类型。
+它就是 `first_kernel` 的循环体，去掉读取和 $Q K^\top$。不同的只有底数、缩放和 `p` 的类型。
 
 </details>
 
@@ -823,7 +834,7 @@ r"""
 r"""
 ## The kernel
 
-Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `first_kernel`: the body of its loop is that of `first_kernel`, line for line, and the table of what was missing tells you why each new line is there. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
+Here it is, complete; the cell is the file `utils/kernels/forward.py`, and running it defines `flash_attention`. Read `attention_kernel` next to `first_kernel`: the body of its loop is that of `first_kernel`, line for line (only that `acc` now comes before `l`), and the table of what was missing tells you why each new line is there. The last function checks the input, allocates $O$ and $L$, and launches the grid. What NumPy does not have:
 
 | in the kernel | what it is |
 |---|---|
@@ -838,7 +849,7 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
 | `tl.static_range(2)` | a loop that the compiler writes out, once for each number; in each copy the number is a constant |
 | `out.dtype.element_ty` | the type of the numbers that `out` points to |
-| `num_warps`, `num_stages`, `maxnreg` | how many groups of 32 threads share a program; how many key tiles are on their way at once; how many registers a thread may use |
+| `num_warps`, `num_stages`, `maxnreg` | how many groups of 32 threads share a program; how many tiles of K, and of V, are on their way at once; how many registers a thread may use |
 
 **Two loops from one text.** `tl.static_range(2)` writes the loop over key tiles out twice; in each copy `MASKED` is a constant, so `if MASKED` is decided at compile time. With `Q_IN_REGISTERS` (capability 9.x, 16 bits, $d \le 64$) the first loop takes the tiles before `whole`, whose keys every row sees, and nothing is asked in it; the second masks each of the rest. Elsewhere `whole` is 0 and the first loop vanishes: the second takes every tile and asks `c0 + B_C > seen_by_all`. Both ways have to pass the table below; which is faster was measured on an H200. `seen_by_any` is exercise 2, in keys instead of tiles.
 
@@ -847,11 +858,11 @@ Two lines are easy to misread. `c0 + B_C > seen_by_all` is true for the ragged t
 To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="49578876"
+# %% [markdown] tags=["zh"] en="5c680d3e"
 r"""
 ## 完整的 kernel
 
-这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和 `first_kernel` 对照着读：循环体与 `first_kernel` 的逐行对应；新加的每一行是为了什么，上面“缺什么”的表里都有。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
+这就是完整的 kernel；这个单元格就是文件 `utils/kernels/forward.py`，运行它就定义了 `flash_attention`。请把 `attention_kernel` 和 `first_kernel` 对照着读：循环体与 `first_kernel` 的逐行对应（只是 `acc` 和 `l` 两行换了先后）；新加的每一行是为了什么，上面“缺什么”的表里都有。最后一个函数检查输入，分配 $O$ 和 $L$，然后启动整个网格。下面是 NumPy 里没有的东西：
 
 | kernel 里的写法 | 它是什么 |
 |---|---|
@@ -866,7 +877,7 @@ r"""
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
 | `tl.static_range(2)` | 编译器按每个数各写出一份的循环；在每一份里，这个数都是常量 |
 | `out.dtype.element_ty` | `out` 所指的数的类型 |
-| `num_warps`、`num_stages`、`maxnreg` | 一个程序由几组线程（每组 32 个）共同执行；同时有几个 key tile 正在读取途中；每个线程最多用几个寄存器 |
+| `num_warps`、`num_stages`、`maxnreg` | 一个程序由几组线程（每组 32 个）共同执行；同时有几个 K 的 tile（V 也一样）正在读取途中；每个线程最多用几个寄存器 |
 
 **一份代码，两个循环**。`tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型、$d \le 64$），第一个循环处理 `whole` 之前的 tile，那里的 key 每一行都看得见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。两种走法都要通过下面那张表的检验；哪种更快，是在 H200 上测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
 
@@ -904,7 +915,7 @@ l = alpha * l + tl.sum(p, 1)
 return m_new, l, acc
 ```
 
-看不见的 key 给两个和都加上 $2^{-\infty} = 0$。
+看不见的 key 对两个和的贡献都是 $2^{-\infty} = 0$。
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -918,14 +929,13 @@ for c0 in range(start, end, B_C):
     if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
         visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
         scores = tl.where(visible, scores, -float("inf"))
-    ...
     m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 ```
 
 Only boundary tiles and the ragged tail need the mask.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="03055f97"
+# %% [markdown] tags=["zh", "slide"] en="5cd75e0c"
 r"""
 ## 同一个循环
 
@@ -936,7 +946,6 @@ for c0 in range(start, end, B_C):
     if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
         visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
         scores = tl.where(visible, scores, -float("inf"))
-    ...
     m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 ```
 
@@ -1118,16 +1127,16 @@ for point, ms in ours.items():
 
 # %% [markdown] tags=["en"]
 r"""
-Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet is credited with half. “Triton tutorial 06” is the attention kernel of Triton's own tutorials; it takes float16 only, and stands among the recorded figures alone, not in the picture.
+Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet is credited with half. “Triton tutorial 06” is the attention kernel of Triton's own tutorials; it takes float16 only. You see it only among the recorded figures, not in the picture. The two points without a figure of ours are left out.
 
-*Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method; a gap is a measurement that was disturbed. The measured card is named in the title.*
+*Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. In the recorded picture two points of this kernel are missing: their measurement was disturbed. The measured card is named in the title.*
 """
 
-# %% [markdown] tags=["zh"] en="7883934e"
+# %% [markdown] tags=["zh"] en="ef1cd54d"
 r"""
-每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。“Triton tutorial 06”是 Triton 自带教程里的注意力 kernel；它只支持 float16，只出现在记录下来的数字里，图里没有画。
+每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。“Triton tutorial 06”是 Triton 自带教程里的注意力 kernel；它只支持 float16，所以只列在记录的数字里，没有画进图中。我们的 kernel 没有数据的两个点不列出。
 
-*图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线；断开的地方，测量受了干扰。测量所用的显卡写在标题里。*
+*图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线。记录的图里，这个 kernel 缺两个点：那两次测量受到干扰，没有采用。测量所用的显卡写在标题里。*
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -1292,14 +1301,14 @@ for n in (1024, 4096, 16384):
 r"""
 ## Lesson 08's three kernels
 
-Lesson 08 timed three loop orders. Now you can read them. All three call this `visit` for one pair of tiles; compare it with `update` and the mask above:
+Lesson 08 timed three loop orders. Now you can read them. All three call this `visit` for one pair of tiles; compare it with `update` and the mask above. One thing is as in lesson 05: $m$ starts at $-\infty$, so a row without a key needs `m_ref`, which is 0 there.
 """
 
-# %% [markdown] tags=["zh"] en="e43de25a"
+# %% [markdown] tags=["zh"] en="10b6ba36"
 r"""
 ## 第 08 课的三个 kernel
 
-第 08 课给三种循环顺序计了时。现在你读得懂它们了。三个 kernel 每处理一对 tile 都调用下面的 `visit`；请和上面的 `update` 与掩码对照：
+第 08 课给三种循环顺序计了时。现在你读得懂它们了。三个 kernel 每处理一对 tile 都调用下面的 `visit`；请和上面的 `update` 与掩码对照。有一处和第 05 课一样：$m$ 从 $-\infty$ 开始，所以看不见任何 key 的行要靠 `m_ref`，它在那里是 0。
 """
 
 # %%
@@ -1484,12 +1493,12 @@ A grid of (query tiles, batch · heads). With `b, h = bh // h_q, bh % h_q` the h
 
 <details><summary>Hint 3</summary>
 
-`visible = (cols < n_k)[None, :]`, and when causal also `cols[None, :] <= rows[:, None] + n_k - n_q`. Then `s = tl.where(visible, s, -float("inf"))`, *before* the maximum is taken. Divide by `tl.where(l == 0.0, 1.0, l)`.
+`visible = (cols < n_k)[None, :]`, and when causal also `cols[None, :] <= rows[:, None] + n_k - n_q`. Then `s = tl.where(visible, s, -float("inf"))`, *before* the maximum is taken. Start $m$ at −3.4e38, not at −∞, and divide by `tl.where(l == 0.0, 1.0, l)`.
 
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="a50283f7"
+# %% [markdown] tags=["zh"] en="e7e2507b"
 r"""
 **6 · 结业练习**（45 分钟，不必着急）。现在从一个空单元格开始，不翻看前面，全部自己写：`my_flash_attention(q, k, v, causal=False)` 返回形状和类型都与 `q` 相同的 $O$；`q` 的形状是 $(B, H_q, N_q, d)$，`k` 和 `v` 的形状是 $(B, H_{kv}, N_k, d)$。输入是 float16，内存连续；$d$ 是 16 到 128 之间 2 的幂；$N_q$ 和 $N_k$ 任意；$H_q$ 是 $H_{kv}$ 的整数倍；因果按右下对齐；什么也看不见的行得 0。请写一个 kernel，再写一个函数来分配 $O$ 并启动它。请不要改动输入。检查会在你的张量四周填上“毒”；没有 GPU 时，kernel 若读到那里，检查还会指出来。
 
@@ -1507,7 +1516,7 @@ r"""
 
 <details><summary>提示 3</summary>
 
-`visible = (cols < n_k)[None, :]`，有因果掩码时再加上 `cols[None, :] <= rows[:, None] + n_k - n_q`。然后在取最大值*之前*写 `s = tl.where(visible, s, -float("inf"))`。最后除以 `tl.where(l == 0.0, 1.0, l)`。
+`visible = (cols < n_k)[None, :]`，有因果掩码时再加上 `cols[None, :] <= rows[:, None] + n_k - n_q`。然后在取最大值*之前*写 `s = tl.where(visible, s, -float("inf"))`。$m$ 从 −3.4e38 开始，不从 −∞ 开始；最后除以 `tl.where(l == 0.0, 1.0, l)`。
 
 </details>
 """

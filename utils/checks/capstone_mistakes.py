@@ -176,8 +176,8 @@ def words() -> list[tuple[str, str, str]]:
             "floats",
             say(
                 en="m lies far above the scores, and every weight vanishes: it starts too high (start at the"
-                " lowest float32), or all rows of the tile share one maximum (take each row’s own).",
-                zh="m 远高于分数，权重全部下溢成零：要么 m 的初值太高（应取 float32 中最小的数），"
+                " lowest finite float32), or all rows of the tile share one maximum (take each row’s own).",
+                zh="m 远高于分数，权重全部下溢成零：要么 m 的初值太高（应取 float32 的最小有限值），"
                 "要么 tile 的各行共用了一个最大值（每行要取自己的）。",
             ),
         ),
@@ -185,8 +185,10 @@ def words() -> list[tuple[str, str, str]]:
             "no_guard",
             "floats",
             say(
-                en="rows that see nothing became NaN: −∞ − (−∞), or 0/0 at the end. They must give 0.",
-                zh="什么也看不见的行成了 NaN：−∞ − (−∞)，或者最后的 0/0。它们的结果应当是 0。",
+                en="rows that see nothing became NaN: −∞ − (−∞) (start m at −3.4e38), or 0/0 at the end"
+                " (divide by 1 where ℓ = 0). They must give 0.",
+                zh="什么也看不见的行成了 NaN：要么算了 −∞ − (−∞)（m 请从 −3.4e38 开始），要么最后算了 0/0"
+                "（ℓ = 0 处请除以 1）。它们的结果应当是 0。",
             ),
         ),
         (

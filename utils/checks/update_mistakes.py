@@ -57,8 +57,8 @@ def words() -> list[tuple[str, str, str]]:
             "alpha_upside_down",
             "algebra",
             say(
-                en="α is 2^(new − old): that is upside down, and ∞ for the first tile, where m is the lowest number.",
-                zh="α 写成了 2^(新 − 旧)：上下颠倒了；第一个 tile 时 m 是最小的数，它就成了 ∞。",
+                en="α is 2^(new − old): that is upside down, and ∞ for the first tile, where m is the lowest finite float32.",
+                zh="α 写成了 2^(新 − 旧)：上下颠倒了；第一个 tile 时 m 还是初值（约 −3.4×10³⁸），α 就成了 ∞。",
             ),
         ),
         (

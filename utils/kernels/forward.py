@@ -100,8 +100,8 @@ def attention_kernel(
         seen_by_all = n_k
         seen_by_any = n_k
 
-    # The state of lesson 05, nothing seen yet. With ℓ = 0 and Õ = 0 any m is neutral; it starts at a
-    # finite number, since −∞ − (−∞) is none.
+    # Nothing seen yet, the state of lesson 05 but for m: ℓ = 0 and Õ = 0 are zero in any unit, and from
+    # −∞ it could meet −∞ − (−∞), which is NaN. No score lies below the lowest number.
     m = tl.full([B_R], LOWEST, tl.float32)
     l = tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D_PAD], tl.float32)
