@@ -100,8 +100,8 @@ def attention_kernel(
         seen_by_all = n_k
         seen_by_any = n_k
 
-    # Nothing seen yet, the state of lesson 05 but for m: ℓ = 0 and Õ = 0 are zero in any unit, and from
-    # −∞ it could meet −∞ − (−∞), which is NaN. No score lies below the lowest number.
+    # Nothing seen yet: the state of lesson 05, but for m. ℓ = 0 and Õ = 0 are zero in any unit; no
+    # score lies below the lowest number, and from −∞ it could meet −∞ − (−∞), which is NaN.
     m = tl.full([B_R], LOWEST, tl.float32)
     l = tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D_PAD], tl.float32)
