@@ -730,11 +730,13 @@ kernel 的外围已经写好：头、掩码、读取。一个 key tile 就在这
 
 # %% [markdown] tags=["en"]
 r"""
-**4 · The heart** (15 minutes). The finished kernel calls a function for each key tile, and takes that function as an argument. Write it: `my_update(m, l, acc, scores, v_tile, scale_log2)` returns the new m, ℓ and acc.
+**4 · The heart** (15 minutes). The finished kernel calls a function for each key tile, and takes that function as an argument; it is marked `@triton.jit` too, and the compiler puts its lines into the kernel. Write it: `my_update(m, l, acc, scores, v_tile, scale_log2)` returns the new m, ℓ and acc.
 
 - `m` and `l` have shape `(B_R,)`, `acc` has `(B_R, D)`, all float32; `m` counts in base 2 and starts at the lowest finite float32.
-- `scores` has shape `(B_R, B_C)`: the bare $Q K^\top$ of this tile, with −∞ already where a key is hidden. `scale_log2` is the scale times $\log_2 e$.
+- `scores` has shape `(B_R, B_C)`: the bare $Q K^\top$ of this tile, with −∞ already where a key is hidden. `scale_log2` is the scale times $\log_2 e$; it is `scores * scale_log2` that `m` and `p` are made from, with `tl.exp2`.
 - `v_tile` has shape `(B_C, D)`, in the inputs' type. A row may not have seen any key yet: its `m` is then still that lowest number, so `m_new` is never −∞.
+
+**Predict** before you write: what is α in the first tile, and why does it do no harm?
 
 <details><summary>Hint 1</summary>
 
@@ -755,13 +757,15 @@ It is the body of the loop in `first_kernel`, without the loads and without $Q K
 </details>
 """
 
-# %% [markdown] tags=["zh"] en="e3f25972"
+# %% [markdown] tags=["zh"] en="6c9ba6c6"
 r"""
-**4 · 核心**（15 分钟）。完整的 kernel 每遇到一个 key tile 就调用一个函数，而这个函数是作为参数传进去的。请写出它：`my_update(m, l, acc, scores, v_tile, scale_log2)`，返回新的 m、ℓ、acc。
+**4 · 核心**（15 分钟）。完整的 kernel 每遇到一个 key tile 就调用一个函数，而这个函数是作为参数传进去的；它也标着 `@triton.jit`，编译器会把它的代码放进 kernel。请写出它：`my_update(m, l, acc, scores, v_tile, scale_log2)`，返回新的 m、ℓ、acc。
 
 - `m` 和 `l` 的形状是 `(B_R,)`，`acc` 是 `(B_R, D)`，都是 float32；`m` 以 2 为底，初值是 float32 的最小有限值。
-- `scores` 的形状是 `(B_R, B_C)`：这个 tile 的 $Q K^\top$，还没有缩放；看不见的 key 已经是 −∞。`scale_log2` 是缩放因子乘以 $\log_2 e$。
+- `scores` 的形状是 `(B_R, B_C)`：这个 tile 的 $Q K^\top$，还没有缩放；看不见的 key 已经是 −∞。`scale_log2` 是缩放因子乘以 $\log_2 e$；`m` 和 `p` 都要由 `scores * scale_log2` 得出，用 `tl.exp2`。
 - `v_tile` 的形状是 `(B_C, D)`，类型与输入相同。某一行可能还没有看见过任何 key：这时它的 `m` 还是初值，所以 `m_new` 不会是 −∞。
+
+**先猜后算**：在第一个 tile 里 α 是多少？为什么它不碍事？
 
 <details><summary>提示 1</summary>
 

@@ -258,6 +258,126 @@ def heart_bare_m(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def heart_acc_after(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc) * alpha[:, None]
+    return m_new, alpha * l + tl.sum(p, 1), acc
+
+
+@triton.jit
+def heart_l_after(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    l = (l + tl.sum(p, 1)) * alpha
+    return m_new, l, tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_no_alpha(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    p = tl.exp2(s - m_new[:, None])
+    return m_new, l + tl.sum(p, 1), acc + tl.dot(p.to(v_tile.dtype), v_tile)
+
+
+@triton.jit
+def heart_m_overwritten(m, l, acc, scores, v_tile, scale_log2):
+    m = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    p = tl.exp2(scores * scale_log2 - m[:, None])
+    alpha = tl.exp2(m - m)
+    return m, l * alpha + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_anew(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    p = tl.exp2(s - m_new[:, None])
+    return m_new, tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile)
+
+
+@triton.jit
+def heart_tile_reference(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    top = tl.max(s, 1)
+    m_new = tl.maximum(m, top)
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - top[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_alpha_twice(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(scale_log2 * (m - m_new))
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_sentinel(m, l, acc, scores, v_tile, scale_log2):
+    s = tl.where(scores == -float("inf"), -1e9, scores) * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_bracket(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1)) * scale_log2
+    alpha, p = tl.exp2(m - m_new), tl.exp2(scores * scale_log2 - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_hidden_tile_forgets(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    top = tl.max(s, 1)
+    m_new = tl.maximum(m, top)
+    alpha = tl.where(top == -float("inf"), 0.0, tl.exp2(m - m_new))
+    p = tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_guard_of_the_tile(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    top = tl.max(s, 1)
+    m_new = tl.maximum(m, top)
+    ref = tl.where(top == -float("inf"), 0.0, m_new)
+    alpha, p = tl.exp2(m - ref), tl.exp2(s - ref[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_first_maximum(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.where(l == 0.0, tl.maximum(m, tl.max(s, 1)), m)
+    alpha, p = tl.exp2(m - m_new), tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_alpha_bounded(m, l, acc, scores, v_tile, scale_log2):
+    s = scores * scale_log2
+    m_new = tl.maximum(m, tl.max(s, 1))
+    alpha, p = tl.exp2(tl.maximum(m - m_new, -5.0)), tl.exp2(s - m_new[:, None])
+    return m_new, alpha * l + tl.sum(p, 1), tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def heart_bare_inside(m, l, acc, scores, v_tile, scale_log2):
+    bare = m / scale_log2
+    m_new = tl.maximum(bare, tl.max(scores, 1))
+    alpha = tl.exp2((bare - m_new) * scale_log2)
+    p = tl.exp2((scores - m_new[:, None]) * scale_log2)
+    acc = tl.dot(p.to(v_tile.dtype), v_tile, acc * alpha[:, None])
+    return m_new * scale_log2, alpha * l + tl.sum(p, 1), acc
+
+
+@triton.jit
 def heart_half(m, l, acc, scores, v_tile, scale_log2):
     s = scores * scale_log2
     m_new = tl.maximum(m, tl.max(s, 1))
@@ -584,7 +704,16 @@ WRONG = {
         "acc_not_rescaled": [heart_acc],
         "l_not_rescaled": [heart_l],
         "alpha_upside_down": [heart_upside_down],
-        "rescaled_after_adding": [heart_after],
+        "rescaled_after_adding": [heart_after, heart_acc_after, heart_l_after],
+        "not_rescaled": [heart_no_alpha, heart_m_overwritten],
+        "started_anew": [heart_anew],
+        "relative_to_the_tile": [heart_tile_reference],
+        "alpha_scaled_twice": [heart_alpha_twice],
+        "finite_sentinel": [heart_sentinel],
+        "m_scaled_again": [heart_bracket],
+        "hidden_tile": [heart_hidden_tile_forgets, heart_guard_of_the_tile],
+        "maximum_kept": [heart_first_maximum],
+        "m_divided": [heart_bare_inside],
         "old_m_returned": [heart_old_m],
         "scores_not_scaled": [heart_no_scale, heart_m_scaled],
         "scaled_twice": [heart_twice],
@@ -605,7 +734,11 @@ WRONG = {
             heart_acc_only,
             heart_passes_two_on,
         ],
-        "": [heart_half_p_only, heart_undecorated],
+        "": [
+            heart_half_p_only,
+            heart_undecorated,
+            heart_alpha_bounded,
+        ],
     },
     "judge": {"": [{**TRUTH, key: not truth} for key, truth in TRUTH.items()]},
     "capstone": {slip: [whole(slip), whole(slip, b_r=16, b_c=64)] for slip in SLIPS}

@@ -260,7 +260,8 @@ def changed_input(name: str, case: Case, args: tuple) -> Result | None:
 def explain(exercise: Exercise, case: Case, earlier: Sequence[Case], got, error) -> Mistake | None:
     """Return the typical mistake whose model does the same as the attempt did, if there is one.
 
-    Among several, one whose model passes the earlier cases, as the attempt did, explains better.
+    Among several, one whose model passes the earlier cases, as the attempt did, explains better; if
+    none does, one of the case's own kind.
     """
     same = []
     for mistake in exercise.mistakes:
@@ -275,7 +276,8 @@ def explain(exercise: Exercise, case: Case, earlier: Sequence[Case], got, error)
         ):
             same.append(mistake)
     better = [m for m in same if all(passes(exercise, m.model, c) for c in earlier)]
-    return next(iter(better or same), None)
+    alike = [m for m in same if m.kind in ("", case.kind)]
+    return next(iter(better or alike), None)
 
 
 def passes(exercise: Exercise, attempt, case: Case) -> bool:

@@ -281,6 +281,7 @@ def update() -> Exercise:
 
     def case(says: str, scores, v=None, kind="algebra", scale=1.0, otherwise="", **how) -> Case:
         q, k, v = qkv_for_scores(scores, v)
+        q = np.concatenate([q * height for height in how.get("heights", [1])])
         args = (q, k, v, how.get("causal", False), scale, how.get("dtype", "float16"))
         call = "flash_attention(q, k, v, scale={}{}, update=my_update)".format(
             scale, ", causal=True" if args[3] else ""
@@ -289,13 +290,21 @@ def update() -> Exercise:
         return Case(says, args, (out[:, :SHOWN], lse), kind, 3e-3, otherwise, call)
 
     one_tile = say(
-        en="One tile holds both keys, so the old state plays no part yet: look at the scale, at axis 1,"
-        " at [:, None], and at the order of what is returned.",
-        zh="一个 tile 就装下了两个 key，旧的状态还没有起作用：请检查缩放、轴 1、[:, None]，以及返回值的顺序。",
+        en="One tile holds both keys: ℓ and acc are still 0, and α is 0, so only the new sums count, and"
+        " they are relative to m_new. Look at that, at the scale, at axis 1, at [:, None], and at the"
+        " order of what is returned.",
+        zh="一个 tile 就装下了两个 key：ℓ 和 acc 还是 0，α 也是 0，所以算数的只有新的和，它们以 m_new 为参照。"
+        "请检查这一点，还有缩放、轴 1、[:, None]，以及返回值的顺序。",
     )
     several = say(
         en="A single tile was right. Look at how the old m, ℓ and acc enter.",
         zh="只有一个 tile 时是对的。请检查旧的 m、ℓ 和 acc 是怎样用上的。",
+    )
+    unseen = say(
+        en="Rows 0 and 1 see no key: all their scores are −∞, and ℓ must stay 0. A number in place of −∞"
+        " counts as a key; and a maximum that is −∞ itself leads to −∞ − (−∞), which is NaN.",
+        zh="第 0、1 行看不见任何 key：它们的分数全是 −∞，ℓ 必须一直是 0。用一个数代替 −∞，就会被当成 key"
+        " 算进去；而用本身就是 −∞ 的最大值作参照，会算出 −∞ − (−∞)，也就是 NaN。",
     )
     steps = np.arange(300.0)
     return Exercise(
@@ -306,15 +315,22 @@ def update() -> Exercise:
                 [0.0, 1.0],
                 otherwise=one_tile,
             ),
-            case(say(en="rows of 20 keys", zh="每行 20 个 key"), -(steps[:20] % 7) / 4),
+            case(
+                say(en="rows of 20 keys", zh="每行 20 个 key"),
+                -(steps[:20] % 7) / 4,
+                otherwise=one_tile,
+            ),
             case(
                 say(en="300 keys, scores rise from tile to tile", zh="300 个 key，分数逐块上升"),
-                steps / 64,
+                steps / 32,
+                scale=0.5,
                 otherwise=several,
             ),
             case(
                 say(en="300 keys, scores fall from tile to tile", zh="300 个 key，分数逐块下降"),
-                -steps / 64,
+                -steps / 32,
+                scale=0.5,
+                otherwise=several,
             ),
             case(
                 say(en="another scale: 0.25", zh="另一个缩放因子：0.25"),
@@ -322,9 +338,28 @@ def update() -> Exercise:
                 scale=0.25,
             ),
             case(
+                say(
+                    en="causal, 6 queries and 4 keys: 2 rows see nothing",
+                    zh="因果，6 个 query，4 个 key：2 行什么也看不见",
+                ),
+                np.tile([0.0, 4.0, 8.0, 12.0], (6, 1)),
+                scale=0.25,
+                causal=True,
+                otherwise=unseen,
+            ),
+            case(
                 say(en="all scores near 1000", zh="所有分数都在 1000 附近"),
                 1000 + steps[:70] % 3,
                 kind="floats",
+            ),
+            case(
+                say(
+                    en="two rows, scores near 1000 and near 2000",
+                    zh="两行，分数分别在 1000 和 2000 附近",
+                ),
+                1000 + steps[:70] % 3,
+                kind="floats",
+                heights=(1, 2),
             ),
             case(
                 say(en="all scores near −1000", zh="所有分数都在 −1000 附近"),
@@ -341,10 +376,18 @@ def update() -> Exercise:
             ),
             case(
                 say(
-                    en="causal, 6 queries and 4 keys: 2 rows see nothing",
-                    zh="因果，6 个 query，4 个 key：2 行什么也看不见",
+                    en="300 keys, scores rise by hundreds: 0, 2, 4, …",
+                    zh="300 个 key，分数一路上升几百：0、2、4……",
                 ),
-                np.tile([0.0, 1.0, 2.0, 3.0], (6, 1)),
+                2 * steps,
+                kind="floats",
+            ),
+            case(
+                say(
+                    en="causal, 6 queries and 67 keys: some rows see nothing of the last tile",
+                    zh="因果，6 个 query，67 个 key：有些行看不见最后一个 tile 里的任何 key",
+                ),
+                np.tile(np.sin(steps[:67]) - 1000, (6, 1)),
                 kind="floats",
                 causal=True,
             ),
@@ -488,6 +531,15 @@ def capstone() -> Exercise:
                 True,
                 kind="floats",
                 peak=True,
+            ),
+            case(
+                say(
+                    en="causal, 14 queries, 8 keys: 6 rows see nothing",
+                    zh="因果，14 个 query，8 个 key：6 行什么也看不见",
+                ),
+                (1, 1, 1, 14, 8, 16),
+                True,
+                kind="floats",
             ),
             case(
                 say(

@@ -3,7 +3,11 @@
 from utils.checks.core import Mistake
 from utils.language import say
 
-ALSO = {"one_maximum_for_all": ["max_axis"]}  # key → slips that deserve the same words
+ALSO = {  # key → slips that deserve the same words
+    "one_maximum_for_all": ["max_axis"],
+    "hidden_tile": ["hidden_tile_at_zero"],
+    "rescaled_after_adding": ["acc_rescaled_after", "l_rescaled_after"],
+}
 
 
 def update_mistakes() -> list[Mistake]:
@@ -65,9 +69,56 @@ def words() -> list[tuple[str, str, str]]:
             "rescaled_after_adding",
             "algebra",
             say(
-                en="α was applied after adding: it must meet the old sums only, as P is relative to"
-                " the new maximum already.",
-                zh="先加后乘了 α：它只该作用于旧的和，因为 P 已经以新的最大值为参照。",
+                en="nothing is left of this tile in ℓ or acc: it was not added, or α, which is 0 in the first"
+                " tile, was applied after adding. α must meet the old sums only: P is relative to the"
+                " new maximum already.",
+                zh="ℓ 或 acc 里没有留下这个 tile 的任何东西：要么没有加上去，要么先加后乘了 α（第一个 tile 时 α 是 0）。"
+                "α 只该作用于旧的和：P 已经以新的最大值为参照。",
+            ),
+        ),
+        (
+            "not_rescaled",
+            "algebra",
+            say(
+                en="neither ℓ nor acc was rescaled: α is missing, or came out as 1 because m was overwritten"
+                " before it was computed. Multiply both old sums by 2^(m − m_new), with the old m.",
+                zh="ℓ 和 acc 都没有重标定：要么漏了 α，要么先覆盖了 m 再算 α，结果 α 成了 1。两个旧的和都要乘以"
+                " 2^(m − m_new)，其中 m 是旧的 m。",
+            ),
+        ),
+        (
+            "started_anew",
+            "algebra",
+            say(
+                en="the old ℓ and acc are gone: only the last tile counts. Add to them, after multiplying by α.",
+                zh="旧的 ℓ 和 acc 丢掉了：只有最后一个 tile 算数。要先把它们乘以 α，再加上新的。",
+            ),
+        ),
+        (
+            "relative_to_the_tile",
+            "algebra",
+            say(
+                en="P is relative to the maximum of its own tile, the state to that of all tiles so far."
+                " Subtract m_new in P.",
+                zh="P 以本 tile 的最大值为参照，状态却以到目前为止所有 tile 的最大值为参照。P 里要减的是 m_new。",
+            ),
+        ),
+        (
+            "alpha_scaled_twice",
+            "algebra",
+            say(
+                en="α was scaled again: m counts scaled scores already. α is tl.exp2(m - m_new).",
+                zh="α 又缩放了一次：m 本来就是按缩放后的分数算的。α 就是 tl.exp2(m - m_new)。",
+            ),
+        ),
+        (
+            "finite_sentinel",
+            "algebra",
+            say(
+                en="a number stands in place of −∞: in a row that sees no key it becomes the maximum, and every"
+                " hidden key weighs 1. Leave −∞ where it is: 2^(−∞) is 0.",
+                zh="用一个数代替了 −∞：在看不见任何 key 的行里，它就成了最大值，每个看不见的 key 的权重都成了 1。"
+                "请让 −∞ 留在原处：2^(−∞) 就是 0。",
             ),
         ),
         (
@@ -164,12 +215,52 @@ def words() -> list[tuple[str, str, str]]:
             ),
         ),
         (
+            "hidden_tile",
+            "floats",
+            say(
+                en="a tile in which a row sees nothing must leave that row's state alone. It does so by itself:"
+                " m_new is then the old m, α is 1, and every weight is 0. Treat −∞ in no special way.",
+                zh="一行在某个 tile 里什么也看不见时，它的状态应当原样不动。这不用特别处理：此时 m_new 就是旧的 m，"
+                "α 是 1，权重全是 0。不要单独对付 −∞。",
+            ),
+        ),
+        (
+            "maximum_kept",
+            "floats",
+            say(
+                en="m stayed where the first tile put it. When scores rise by hundreds, 2^(s − m) overflows: m_new"
+                " is the maximum of m and of this tile, at every tile.",
+                zh="m 停在了第一个 tile 的最大值上。分数上升几百时，2^(s − m) 会上溢：每个 tile 都要取 m"
+                " 和本 tile 最大值中较大的作 m_new。",
+            ),
+        ),
+        (
+            "m_divided",
+            "floats",
+            say(
+                en="m was divided by scale_log2. Where no key was seen it is the lowest number there is, and dividing"
+                " makes it −∞. Keep m as it comes, and scale the scores instead.",
+                zh="m 除以了 scale_log2。还没有看见任何 key 的行，m 是最小的有限值，一除就成了 −∞。"
+                "请保持 m 不变，去缩放分数。",
+            ),
+        ),
+        (
+            "m_scaled_again",
+            "floats",
+            say(
+                en="m counts in base 2 already, and was multiplied by scale_log2 again. Scale the tile's"
+                " maximum only: tl.maximum(m, tl.max(scores, 1) * scale_log2).",
+                zh="m 已经以 2 为底，却又乘了一次 scale_log2。只缩放这个 tile 的最大值："
+                "tl.maximum(m, tl.max(scores, 1) * scale_log2)。",
+            ),
+        ),
+        (
             "m_not_scaled",
             "floats",
             say(
-                en="m is the maximum of the bare scores, P comes from the scaled ones. Any reference is"
+                en="m is the maximum of the bare scores (or none was subtracted), P comes from the scaled ones. Any reference is"
                 " right in exact numbers; this one lies far from the scaled maximum, and 2^x overflows or vanishes.",
-                zh="m 取自没有缩放的分数，P 来自缩放后的分数。换成精确的数，用什么作参照都对；"
+                zh="m 取自没有缩放的分数（或者根本没有减最大值），P 来自缩放后的分数。换成精确的数，用什么作参照都对；"
                 "但这个参照离缩放后的最大值很远，2^x 会上溢，或者下溢成零。",
             ),
         ),

@@ -50,6 +50,102 @@ def rescaled_after_adding(m, l, acc, scores, v_tile, scale_log2):
 
 
 @triton.jit
+def acc_rescaled_after(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc) * alpha[:, None]
+
+
+@triton.jit
+def l_rescaled_after(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * (l + tl.sum(p, 1)), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def not_rescaled(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    return m_new, l + tl.sum(p, 1), product(p, v_tile, acc)
+
+
+@triton.jit
+def started_anew(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    return m_new, tl.sum(p, 1), product(p, v_tile, acc * 0.0)
+
+
+@triton.jit
+def relative_to_the_tile(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - (tl.max(scores, 1) * scale_log2)[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def alpha_scaled_twice(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2((m - m_new) * scale_log2)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def finite_sentinel(m, l, acc, scores, v_tile, scale_log2):
+    scores = tl.where(scores == -float("inf"), -1e9, scores)
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def m_scaled_again(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.maximum(m, tl.max(scores, 1)) * scale_log2
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def hidden_tile(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.where(tl.max(scores, 1) == -float("inf"), 0.0, tl.exp2(m - m_new))
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def hidden_tile_at_zero(m, l, acc, scores, v_tile, scale_log2):
+    m_new = maximum(m, scores, scale_log2)
+    ref = tl.where(tl.max(scores, 1) == -float("inf"), 0.0, m_new)
+    p = tl.exp2(scores * scale_log2 - ref[:, None])
+    alpha = tl.exp2(m - ref)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def maximum_kept(m, l, acc, scores, v_tile, scale_log2):
+    m_new = tl.where(l == 0.0, maximum(m, scores, scale_log2), m)
+    p = tl.exp2(scores * scale_log2 - m_new[:, None])
+    alpha = tl.exp2(m - m_new)
+    return m_new, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
+def m_divided(m, l, acc, scores, v_tile, scale_log2):
+    bare = tl.maximum(m / scale_log2, tl.max(scores, 1))
+    p = tl.exp2((scores - bare[:, None]) * scale_log2)
+    alpha = tl.exp2((m / scale_log2 - bare) * scale_log2)
+    return bare * scale_log2, alpha * l + tl.sum(p, 1), product(p, v_tile, acc * alpha[:, None])
+
+
+@triton.jit
 def old_m_returned(m, l, acc, scores, v_tile, scale_log2):
     m_new = maximum(m, scores, scale_log2)
     p = tl.exp2(scores * scale_log2 - m_new[:, None])

@@ -47,8 +47,8 @@ def load_tile(
 def update(m, l, acc, scores, v_tile, scale_log2):
     """Merge one key tile into the state: scores (B_R, B_C), −∞ where hidden; v_tile (B_C, D_PAD).
 
-    m (B_R,) counts in base 2, as GPUs compute 2^x, and is finite; l (B_R,) and acc (B_R, D_PAD) are
-    relative to m.
+    m (B_R,) counts in base 2, as GPUs compute 2^x, and is never −∞; l (B_R,) and acc (B_R, D_PAD)
+    are relative to m.
     """
     # m_new = max(m, m̃); P̃ = e^{scale · S − m_new} and α = e^{m − m_new}
     m_new = tl.maximum(m, tl.max(scores, 1) * scale_log2)
@@ -164,8 +164,9 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     update: how a key tile enters the state, a @triton.jit function like `update` above.
 
     A row whose scores all overflow to −∞ counts as one that sees no key. Key tiles that no row of a
-    query tile sees are never read. A NaN or ∞ in V in a key tile that is read reaches all rows of
-    the query tile, as 0 · NaN is NaN; in K it reaches only its own rows.
+    query tile sees are never read. A NaN or ∞ in V in a key tile that is read can reach all rows of
+    the query tile, as 0 · NaN is NaN; in K it reaches only its own rows. Scaled scores beyond some
+    10⁸ are rounded by whole units: O, and beyond 10⁹ L, can be wrong there.
 
     Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is
     computed in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine
