@@ -117,7 +117,7 @@ def test_versions_that_do_not_work_here_are_named(monkeypatch, capability, versi
         ((8, 9), 65, torch.bfloat16, LaunchSettings(128, 64, 8, 2)),  # as 8.6
         ((9, 0), 128, torch.float32, LaunchSettings(32, 16, 8, 1)),
         ((9, 0), 64, torch.float16, LaunchSettings(64, 64, 4, 3, True, 128, descriptors=True)),
-        ((9, 0), 128, torch.float16, LaunchSettings(64, 64, 4, 3, descriptors=True)),
+        ((9, 0), 128, torch.float16, LaunchSettings(64, 64, 4, 3, False, 144, descriptors=True)),
         ((10, 3), 129, torch.float16, LaunchSettings(64, 64, 8, 2, descriptors=True)),
         (
             (12, 0),
