@@ -7,7 +7,7 @@ DRIVER = '580.159.04'
 TORCH = '2.11.0'
 TRITON = '3.6.0'
 DATE = '2026-11-30'
-SPEED_METHOD = 'B·N = 16384, H = 2048/d, bfloat16, standard normal inputs; CUDA events, medians of interleaved rounds; 4·B·H·N²·d operations, half of them when causal; the Triton tutorial in float16, its only type, with the setting that was fastest in a short trial at each point, warps not specialised; two points of this course are left out (d = 128, N = 1024 and d = 64, N = 256, both causal): the host fell behind the GPU there'
+SPEED_METHOD = 'B·N = 16384, H = 2048/d, bfloat16, standard normal inputs; CUDA events, medians of interleaved rounds; 4·B·H·N²·d operations, half of them when causal; the Triton tutorial in float16, its only type, with the setting that was fastest in a short trial at each point, warps not specialised; two points of this course are left out (d = 128, N = 1024 and d = 64, N = 256, both causal): far too slow in this run alone, most likely as the host fell behind the GPU'
 MEMORY_METHOD = 'B = 1, H = 16, d = 64, bfloat16; peak minus baseline'
 SPEED = [
     {'method': 'this course', 'd': 128, 'causal': False, 'n': 256, 'ms': 0.1114, 'tflops': 308.3},
