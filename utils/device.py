@@ -63,9 +63,10 @@ class LaunchSettings(NamedTuple):
     """Rows of a query tile and of a key tile, warps of a thread block, stages of the load pipeline.
 
     q_in_registers: the query tile is kept in registers, not in shared memory; key tiles that need no
-    mask get a loop of their own. max_registers: what a thread may use, so that more thread blocks find
-    room; None: as many as the compiler likes. descriptors: tiles are fetched by the GPU's copy engine,
-    which finds their addresses by itself.
+    mask get a loop of their own. max_registers: what a thread may use: few, so that more thread
+    blocks find room, or more than the assembler takes by itself, so that nothing spills; None: its
+    own choice. descriptors: tiles are fetched by the GPU's copy engine, which finds their addresses
+    by itself.
     """
 
     b_r: int
