@@ -132,10 +132,10 @@ def attention_kernel(
             m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 
     # O = Õ / ℓ and L = m + ln ℓ, from base 2 to base e; a row without a key gets 0 and −∞
-    m = tl.where(l == 0.0, -float("inf"), m)
     l = tl.where(l == 0.0, 1.0, l)
     acc *= (1.0 / l)[:, None]
-    natural = (m + tl.log2(l)) * 0.6931471805599453
+    m += tl.log2(l)
+    natural = tl.where(m == LOWEST, -float("inf"), m * 0.6931471805599453)
     f = tl.arange(0, D_PAD)
     mask = (rows < n_q)[:, None] & (f < D)[None, :]
     token = number.to(tl.int64) * n_q + rows
