@@ -96,10 +96,14 @@ LAUNCH = {
     ((10, 0), 4): ((64, 16, 8, 2), (32, 32, 8, 1), (32, 16, 8, 1)),
     ((12, 0), 4): ((64, 16, 8, 2), (32, 16, 8, 1, False, 128), (32, 16, 8, 2)),
 }
+# (compute capability, bytes, place in the row) → settings without a causal mask, where others are faster
+UNMASKED = {((9, 0), 2, 1): (64, 64, 4, 3, True, 192)}
 INTERPRETER = LaunchSettings(32, 32, 4, 1)  # several tiles even on small sizes
 
 
-def launch_settings(capability: tuple[int, int] | None, d: int, dtype) -> LaunchSettings:
+def launch_settings(
+    capability: tuple[int, int] | None, d: int, dtype, causal: bool
+) -> LaunchSettings:
     """Return how the kernel is launched on a GPU of this compute capability (None: interpreter).
 
     d: head dimension, 1 … 256. dtype: torch's, of q, k and v. A table instead of a search at run
@@ -107,16 +111,16 @@ def launch_settings(capability: tuple[int, int] | None, d: int, dtype) -> Launch
     """
     if capability is None:
         return INTERPRETER
-    rows = [
-        row
-        for (since, size), row in LAUNCH.items()
-        if since <= capability and size == dtype.itemsize
-    ]
-    if not rows:
+    keys = [key for key in LAUNCH if key[0] <= capability and key[1] == dtype.itemsize]
+    if not keys:
         raise ValueError(f"compute capability must be 7.5 or more, got {capability}")
+    place = (d > 64) + (d > 128)
+    settings = LAUNCH[keys[-1]][place]
+    if not causal:
+        settings = UNMASKED.get((*keys[-1], place), settings)
     # 12.0 has the copy engine too, but descriptors cost its kernels registers that they lack
     copy_engine = (9, 0) <= capability < (12, 0) and dtype.itemsize == 2
-    return LaunchSettings(*rows[-1][(d > 64) + (d > 128)], descriptors=copy_engine)
+    return LaunchSettings(*settings, descriptors=copy_engine)
 
 
 def choose_triton_mode() -> None:

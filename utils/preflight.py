@@ -18,7 +18,7 @@ class Plan:
     """The lesson's sizes: lengths and tokens for the timings, memory_lengths for the memory.
 
     mode: "gpu", "interpreter" or "none", as `triton_mode` says. dtype: torch's name of the type that
-    is timed. settings: head dimension → launch settings. Without a GPU the sizes are empty.
+    is timed. settings: head dimension → launch settings with a causal mask. Without a GPU the sizes are empty.
     """
 
     mode: str
@@ -60,7 +60,9 @@ def plan(machine: Machine | None = None, mode: str | None = None) -> Plan:
     modern = machine.capability >= (8, 0)
     dtype = "bfloat16" if modern else "float16"
     large = modern and machine.memory_bytes >= LARGE
-    settings = {d: launch_settings(machine.capability, d, getattr(torch, dtype)) for d in SIDES}
+    settings = {
+        d: launch_settings(machine.capability, d, getattr(torch, dtype), causal=True) for d in SIDES
+    }
     # the first is short on purpose: there S is small, and streaming need not win
     lengths = (256, 1024, 4096, 16384) if large else (128, 512, 1024, 4096)
     memory_lengths = lengths_past_naive(machine.memory_bytes)

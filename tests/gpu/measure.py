@@ -85,7 +85,7 @@ def with_settings(settings: LaunchSettings) -> Callable:
 
     def call(q, k, v, causal=False):
         chosen = forward.launch_settings
-        descriptors = chosen(describe().capability, q.shape[3], q.dtype).descriptors
+        descriptors = chosen(describe().capability, q.shape[3], q.dtype, causal).descriptors
         forward.launch_settings = lambda *_: settings._replace(descriptors=descriptors)
         try:
             return flash_attention(q, k, v, causal=causal)

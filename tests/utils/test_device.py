@@ -128,9 +128,19 @@ def test_versions_that_do_not_work_here_are_named(monkeypatch, capability, versi
     ],
 )
 def test_launch_settings(capability, d, dtype, settings):
-    assert launch_settings(capability, d, dtype) == settings
+    assert launch_settings(capability, d, dtype, causal=True) == settings
+
+
+@pytest.mark.parametrize("capability", [None, (7, 5), (8, 0), (9, 0), (10, 0), (12, 0)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+@pytest.mark.parametrize("d", [64, 65, 128, 129])
+def test_only_one_setting_depends_on_the_mask(capability, dtype, d):
+    masked, plain = (launch_settings(capability, d, dtype, causal) for causal in (True, False))
+    if (capability, dtype) == ((9, 0), torch.float16) and 64 < d <= 128:
+        masked = LaunchSettings(64, 64, 4, 3, True, 192, descriptors=True)
+    assert plain == masked
 
 
 def test_a_gpu_older_than_the_table_is_refused():
     with pytest.raises(ValueError, match=r"7\.5 or more, got \(7, 0\)"):
-        launch_settings((7, 0), 64, torch.float16)
+        launch_settings((7, 0), 64, torch.float16, causal=True)

@@ -116,7 +116,8 @@ def attention_kernel(
         whole = tl.maximum(seen_by_all, 0) // B_C * B_C
     for MASKED in tl.static_range(2):  # written out for MASKED = 0 and 1; either loop may be empty
         start, end = (whole, seen_by_any) if MASKED else (0, whole)
-        for c0 in range(start, end, B_C):
+        # where there are two loops, the second has few tiles: two stages fill and empty sooner
+        for c0 in tl.range(start, end, B_C, num_stages=2 if MASKED and Q_IN_REGISTERS else None):
             k_tile = load_tile(
                 k, batch, kv_head, c0, seen_by_any, k_row, B_C, D, D_PAD, DESCRIPTORS
             )
@@ -180,7 +181,7 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((batch, h_q, n_q), dtype=torch.float32, device=q.device)
     capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
-    settings = launch_settings(capability, d, q.dtype)
+    settings = launch_settings(capability, d, q.dtype, causal)
     d_pad = triton.next_power_of_2(q.shape[3])
     # a tensor without elements cannot be described
     descriptors = settings.descriptors and min(q.numel(), k.numel()) > 0

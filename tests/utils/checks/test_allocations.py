@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from utils.checks.allocations import GuardedAllocations
-from utils.checks.guarded import GUARD, UNTOUCHED, WroteOutside
+from utils.checks.guarded import UNTOUCHED, WroteOutside
 
 X = torch.ones(2, 3, dtype=torch.float16)
 
@@ -38,7 +38,7 @@ def test_other_tensors_hold_what_was_asked_for(make):
 def test_writing_beside_a_tensor_is_found(place):
     with GuardedAllocations({}) as own:
         torch.zeros(2, 3)
-    own.made[0].buffer[GUARD + place] = 1
+    own.made[0].buffer[own.made[0].guard + place] = 1
     with pytest.raises(WroteOutside, match="out"):
         own.must_be_left_alone_outside()
 

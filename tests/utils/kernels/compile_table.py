@@ -32,6 +32,7 @@ from utils.kernels.loop_orders import v1_kernel, v2_kernel, v2_serial_kernel
 SHARED = {75: 65536, 80: 166912, 86: 101376, 89: 101376, 90: 232448, 100: 232448, 120: 101376}
 DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16, "fp32": torch.float32}
 SOME = [("fp16", 64, "causal"), ("fp16", 128, "causal"), ("fp16", 256, "causal")]
+SOME += [("fp16", 128, "tail")]
 SOME += [("fp32", 64, "causal"), ("fp32", 128, "causal"), ("fp32", 256, "causal")]
 SIDES = [
     16,
@@ -124,9 +125,10 @@ def forward_cases(everything: bool) -> list[tuple]:
     """Return every launch setting of flash_attention."""
     wanted = itertools.product(SHARED, ALL if everything else SOME)
     return [
-        (attention_kernel.__name__, c, *w, launch_settings(divmod(c, 10), w[1], DTYPES[w[0]]))
-        for c, w in wanted
-        if not (c < 80 and w[0] == "bf16")
+        (attention_kernel.__name__, c, dtype, d, mask, settings)
+        for c, (dtype, d, mask) in wanted
+        if not (c < 80 and dtype == "bf16")
+        for settings in [launch_settings(divmod(c, 10), d, DTYPES[dtype], mask == "causal")]
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.utils.kernels.reference import assert_right, plain, random_qkv
-from utils.device import LAUNCH, LaunchSettings
+from utils.device import LAUNCH, UNMASKED, LaunchSettings
 from utils.kernels import flash_attention, forward
 
 pytestmark = pytest.mark.gpu
@@ -22,6 +22,9 @@ SETTINGS = {
     (side, size, LaunchSettings(*row[place]))
     for (_, size), row in LAUNCH.items()
     for place, side in enumerate((64, 128, 256))
+} | {
+    ((64, 128, 256)[place], size, LaunchSettings(*row))
+    for (_, size, place), row in UNMASKED.items()
 }
 
 
