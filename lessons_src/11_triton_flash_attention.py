@@ -1133,16 +1133,16 @@ for point, ms in ours.items():
 
 # %% [markdown] tags=["en"]
 r"""
-Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet is credited with half. “Triton tutorial 06” is the attention kernel of Triton's own tutorials; it takes float16 only. You see it only among the recorded figures, not in the picture. The two points without a figure of ours are left out.
+Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet is credited with half. “Triton tutorial 06” is the attention kernel of Triton's own tutorials; it takes float16 only. You see it only among the recorded figures, not in the picture.
 
-*Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. In the recorded picture two points of this kernel are missing: their measurement was disturbed. The measured card is named in the title.*
+*Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. The measured card is named in the title.*
 """
 
-# %% [markdown] tags=["zh"] en="ef1cd54d"
+# %% [markdown] tags=["zh"] en="bfd1ca53"
 r"""
-每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。“Triton tutorial 06”是 Triton 自带教程里的注意力 kernel；它只支持 float16，所以只列在记录的数字里，没有画进图中。我们的 kernel 没有数据的两个点不列出。
+每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。“Triton tutorial 06”是 Triton 自带教程里的注意力 kernel；它只支持 float16，所以只列在记录的数字里，没有画进图中。
 
-*图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线。记录的图里，这个 kernel 缺两个点：那两次测量受到干扰，没有采用。测量所用的显卡写在标题里。*
+*图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线。测量所用的显卡写在标题里。*
 """
 
 # %% [markdown] tags=["en", "slide"]

@@ -18,13 +18,13 @@ class Plan:
     """The lesson's sizes: lengths and tokens for the timings, memory_lengths for the memory.
 
     mode: "gpu", "interpreter" or "none", as `triton_mode` says. dtype: torch's name of the type that
-    is timed. settings: head dimension → launch settings with a causal mask. Without a GPU the sizes are empty.
+    is timed. settings: (head dimension, causal) → launch settings. Without a GPU the sizes are empty.
     """
 
     mode: str
     machine: Machine
     dtype: str = "float16"
-    settings: dict[int, LaunchSettings] | None = None
+    settings: dict[tuple[int, bool], LaunchSettings] | None = None
     lengths: tuple[int, ...] = ()
     tokens: int = 0
     memory_lengths: tuple[int, ...] = ()
@@ -61,7 +61,9 @@ def plan(machine: Machine | None = None, mode: str | None = None) -> Plan:
     dtype = "bfloat16" if modern else "float16"
     large = modern and machine.memory_bytes >= LARGE
     settings = {
-        d: launch_settings(machine.capability, d, getattr(torch, dtype), causal=True) for d in SIDES
+        (d, causal): launch_settings(machine.capability, d, getattr(torch, dtype), causal)
+        for d in SIDES
+        for causal in (False, True)
     }
     # the first is short on purpose: there S is small, and streaming need not win
     lengths = (256, 1024, 4096, 16384) if large else (128, 512, 1024, 4096)
@@ -80,7 +82,6 @@ def lengths_past_naive(memory_bytes: int) -> tuple[int, ...]:
 
 def on_gpu(plan: Plan) -> list[str]:
     """Say what will happen on this GPU, a line a fact."""
-    small, large = (plan.settings[d] for d in SIDES)
     sizes = ", ".join(f"{n:,}" for n in plan.lengths)
     return [
         say(
@@ -89,8 +90,8 @@ def on_gpu(plan: Plan) -> list[str]:
             zh=f"· 数据类型：{plan.dtype}" + ("" if plan.tensor_cores else "（它没有 bfloat16）"),
         ),
         tensor_core_line(plan),
-        copy_engine_line(small.descriptors),
-        *(setting_line(d, plan.settings[d]) for d in SIDES),
+        copy_engine_line(plan.settings[SIDES[0], False].descriptors),
+        *(setting_line(d, plan.settings[d, False], plan.settings[d, True]) for d in SIDES),
         say(
             en=f"· timed: N = {sizes}, d = 64 and 128, {plan.tokens:,} tokens in all",
             zh=f"· 计时：N = {sizes}，d = 64 和 128，每次共 {plan.tokens:,} 个 token",
@@ -132,11 +133,14 @@ def copy_engine_line(descriptors: bool) -> str:
     )
 
 
-def setting_line(d: int, s: LaunchSettings) -> str:
+def setting_line(d: int, s: LaunchSettings, masked: LaunchSettings) -> str:
+    """Say how d is launched without a mask, and where Q lies; tiles are the same with a mask."""
     en = f"· d = {d}: {s.b_r} queries × {s.b_c} keys a tile, {s.num_warps} warps, {s.num_stages} stages"
     zh = f"· d = {d}：每个 tile {s.b_r} 个 query × {s.b_c} 个 key，{s.num_warps} 个 warp，{s.num_stages} 级流水"
     if s.q_in_registers:
         en, zh = en + ", Q in registers", zh + "，Q 放在寄存器里"
+        if not masked.q_in_registers:
+            en, zh = en + " (not when causal)", zh + "（有因果掩码时除外）"
     return say(en=en, zh=zh)
 
 

@@ -62,9 +62,11 @@ def test_an_h200_takes_the_papers_sizes_and_descriptors(monkeypatch):
     h200 = plan(machine("H200"), "gpu")
     assert (h200.dtype, h200.tensor_cores, h200.tokens) == ("bfloat16", True, 16384)
     assert len(h200.points) == 16 and h200.lengths == (256, 1024, 4096, 16384)
-    b_r, b_c, warps, stages = h200.settings[64][:4]
-    told = f"d = 64: {b_r} queries × {b_c} keys a tile, {warps} warps, {stages} stages"
-    assert f"{told}, Q in registers" in str(h200) and str(h200).count("in registers") == 1
+    for d, place in ((64, ""), (128, " (not when causal)")):
+        b_r, b_c, warps, stages = h200.settings[d, False][:4]
+        told = f"d = {d}: {b_r} queries × {b_c} keys a tile, {warps} warps, {stages} stages"
+        assert f"{told}, Q in registers{place}\n" in str(h200)
+        assert h200.settings[d, True][:4] == (b_r, b_c, warps, stages)  # told once for both
     assert "copy engine" in str(h200)
 
 
