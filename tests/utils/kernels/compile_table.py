@@ -1,8 +1,8 @@
 """Compile the kernels for GPUs that are not here, and print what each build needs.
 
 `python tests/utils/kernels/compile_table.py` compiles every launch setting once, with --all also
-every dtype, mask and many head sizes. It fails when a build spills registers or asks for more shared
-memory than its GPU has. Not in a process with TRITON_INTERPRET=1.
+every dtype, mask and many head sizes. It fails when a build spills registers, asks for more shared
+memory than its GPU has, or puts P where Q still lies. Not in a process with TRITON_INTERPRET=1.
 """
 
 import argparse
@@ -56,6 +56,8 @@ KERNELS = {x.__name__: x for x in (attention_kernel, v1_kernel, v2_serial_kernel
 POINTERS = ("q", "k", "v", "out")  # in the inputs' dtype; the others hold float32
 STATE = ("lse", "m", "l", "acc")
 TENSOR_CORE = re.compile(r"wgmma\.mma_async|tcgen05\.mma|mma\.sync")
+# a product on 9.0 whose left factor lies in registers, four from the one named; V is read transposed
+PRODUCT = re.compile(r"HGMMA\.\S+ R\d+, R(\d+), gdesc\[\w+\](\.tnspB)?")
 TOOL = Path(triton.__file__).parent / "backends/nvidia/bin/cuobjdump"
 
 
@@ -70,10 +72,13 @@ class Build(NamedTuple):
     stack: int
     shared: int
     tensor_cores: bool
+    overwritten: bool
 
     def problem(self) -> str:
         spills = f"spills {self.stack} B " if self.stack else ""
-        return spills + ("too much shared memory" if self.shared > SHARED[self.capability] else "")
+        overwritten = "P overwrites Q " if self.overwritten else ""
+        large = "too much shared memory" if self.shared > SHARED[self.capability] else ""
+        return spills + overwritten + large
 
     def __str__(self) -> str:
         kind = "tensor cores" if self.tensor_cores else "FMA"
@@ -116,9 +121,10 @@ def build(case: tuple) -> Build:
             "maxnreg": settings.max_registers,
         },
     )
-    registers, stack = usage(kernel.asm["cubin"])
+    cubin, shared = kernel.asm["cubin"], kernel.metadata.shared
     cores = bool(TENSOR_CORE.search(kernel.asm["ptx"]))
-    return Build(*case[:5], tuple(settings[:4]), registers, stack, kernel.metadata.shared, cores)
+    overwritten = settings.q_in_registers and p_overwrites_q(ask(cubin, "-sass"))
+    return Build(*case[:5], tuple(settings[:4]), *usage(cubin), shared, cores, overwritten)
 
 
 def forward_cases(everything: bool) -> list[tuple]:
@@ -148,11 +154,29 @@ def loop_order_cases(everything: bool) -> list[tuple]:
 
 def usage(cubin: bytes) -> tuple[int, int]:
     """Return registers and bytes of stack of a thread; a kernel has a stack only when it spills."""
+    text = ask(cubin, "-res-usage")
+    return tuple(int(re.search(rf"{key}:(\d+)", text)[1]) for key in ("REG", "STACK"))
+
+
+def p_overwrites_q(machine_code: str) -> bool:
+    """Return whether the products Q Kᵀ and P V find Q and P in the same registers.
+
+    Q must outlive the key loop. The assembler has put P into its place where both need as many
+    registers and a branch lies between the products: silently, and right in the interpreter.
+    """
+    q, p = set(), set()
+    for first, transposed in PRODUCT.findall(machine_code):
+        (p if transposed else q).update(range(int(first), int(first) + 4))
+    return bool(q & p)
+
+
+def ask(cubin: bytes, option: str) -> str:
+    """Return what NVIDIA's cuobjdump says of the binary."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
         path.write_bytes(cubin)
-        text = subprocess.run([TOOL, "-res-usage", path], capture_output=True, check=True).stdout
-    return tuple(int(re.search(rb"%s:(\d+)" % key, text)[1]) for key in (b"REG", b"STACK"))
+        command = [TOOL, option, path]
+        return subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
 
 
 def main() -> int:
