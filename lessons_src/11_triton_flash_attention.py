@@ -474,7 +474,7 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 |---|---|---|
 | a ragged tail | keys of somebody else, phantom keys | the mask in `load_tile`; `visible` |
 | a causal mask | queries see the future; or hidden tiles are computed too | `seen`, `seen_by_all`, `seen_by_any` |
-| rows that see nothing | NaN | `LOWEST`; where $\ell = 0$, $\ell$ becomes 1 (for $O$); where $m$ is still `LOWEST`, $L$ is $-\infty$ |
+| rows that see nothing | NaN | `LOWEST`; where $\ell = 0$, $\ell$ becomes 1 (for $O$; and as $\log_2 1 = 0$, $m$ stays); where $m$ is still `LOWEST`, $L$ is $-\infty$ |
 | heads, shared key heads | one head only | `number // h_q`, `head // group` |
 | base 2 | one more multiplication per score | `scale_log2` and `tl.exp2` |
 | $L$ | nothing to merge or to train with | `natural` |
@@ -483,10 +483,10 @@ What `first_kernel` lacks, what goes wrong, and where the finished kernel deals 
 | short floats | overflow, or a refusal | `p.to(v_tile.dtype)` |
 | $d$ that is not a power of two | `tl.arange` refuses | `D_PAD`, zeros beyond `D` |
 | the copy engine, which fetches whole tiles | nothing, it is only slower: threads spend registers on addresses | `x.load([...])` |
-| $Q$ in registers (9.x, $d \le 64$; without a causal mask $d \le 128$) | nothing, it is only slower: every product reads $Q$ from shared memory | `Q_IN_REGISTERS`, `whole` |
+| $Q$ in registers (capability 9.x; with a causal mask $d \le 64$, without $d \le 128$) | nothing, it is only slower: every product reads $Q$ from shared memory | `Q_IN_REGISTERS`, `whole` |
 """
 
-# %% [markdown] tags=["zh"] en="c20c4c6b"
+# %% [markdown] tags=["zh"] en="1ae7d594"
 r"""
 `first_kernel` 缺什么，会出什么错，完整的 kernel 又在哪里处理：
 
@@ -494,7 +494,7 @@ r"""
 |---|---|---|
 | 尾块 | 算进别人的 key，或者幽灵 key | `load_tile` 里的掩码；`visible` |
 | 因果掩码 | query 看见未来；或者把看不见的 tile 也全算一遍 | `seen`、`seen_by_all`、`seen_by_any` |
-| 什么也看不见的行 | NaN | `LOWEST`；$\ell = 0$ 处，$\ell$ 改成 1（为了 $O$）；$m$ 还是 `LOWEST` 的行，$L$ 取 $-\infty$ |
+| 什么也看不见的行 | NaN | `LOWEST`；$\ell = 0$ 的行，$\ell$ 改成 1（为了 $O$；$\log_2 1 = 0$，所以 $m$ 不变）；$m$ 仍是 `LOWEST` 的行，$L$ 取 $-\infty$ |
 | 多个头、共用的 key 头 | 只能算一个头 | `number // h_q`、`head // group` |
 | 以 2 为底 | 每个分数多一次乘法 | `scale_log2` 和 `tl.exp2` |
 | $L$ | 没法合并，也没法训练 | `natural` |
@@ -502,8 +502,8 @@ r"""
 | 大张量 | 从 $2^{31}$ 个元素起读错行 | `.to(tl.int64)` |
 | 低精度浮点数 | 上溢，或者因类型不符而报错 | `p.to(v_tile.dtype)` |
 | 不是 2 的幂的 $d$ | `tl.arange` 报错 | `D_PAD`，`D` 之外填零 |
-| 整块取 tile 的拷贝引擎 | 结果不错，只是慢：线程花寄存器算地址 | `x.load([...])` |
-| 把 $Q$ 留在寄存器里（9.x，$d \le 64$；没有因果掩码时 $d \le 128$） | 结果不错，只是慢：每做一次乘法都要从共享内存读 $Q$ | `Q_IN_REGISTERS`、`whole` |
+| 整块取 tile 的拷贝引擎 | 结果没错，只是更慢：线程花寄存器算地址 | `x.load([...])` |
+| 把 $Q$ 留在寄存器里（计算能力 9.x；有因果掩码时 $d \le 64$，没有时 $d \le 128$） | 结果没错，只是更慢：每次矩阵乘法都要从共享内存读 $Q$ | `Q_IN_REGISTERS`、`whole` |
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -852,18 +852,18 @@ Here it is, complete; the cell is the file `utils/kernels/forward.py`, and runni
 | `x.load([...]).reshape(B, D_PAD)` | on GPUs of capability 9 and 10, in 16 bits: x is a tensor descriptor, made by `described`, and the copy engine fetches a tile by its indices; the two axes of length 1 are dropped, and past the end there are zeros |
 | `tl.dot(a, b, acc)` | the product of two tiles, added to `acc`, on tensor cores where there are some |
 | `tl.static_range(2)` | a loop that the compiler writes out, once for each number; in each copy the number is a constant |
-| `tl.range(..., num_stages=2)` | `range` with a number of stages of its own; with `None` it is that of the launch |
+| `tl.range(..., num_stages=2)` | `range` with a `num_stages` of its own (last line of this table); with `None` it is that of the launch |
 | `out.dtype.element_ty` | the type of the numbers that `out` points to |
 | `num_warps`, `num_stages`, `maxnreg` | how many groups of 32 threads share a program; how many tiles of K, and of V, are on their way at once; how many registers a thread may use |
 
-**Two loops from one text.** `tl.static_range(2)` writes the loop over key tiles out twice; in each copy `MASKED` is a constant, so `if MASKED` is decided at compile time. With `Q_IN_REGISTERS` (capability 9.x, 16 bits, $d \le 64$; without a causal mask $d \le 128$) the first loop takes the tiles before `whole`, whose keys every row sees, and nothing is asked in it; the second masks each of the rest. Elsewhere `whole` is 0 and the first loop vanishes: the second takes every tile and asks `c0 + B_C > seen_by_all`. Both ways have to pass the table below; which is faster was measured on an H200. `seen_by_any` is exercise 2, in keys instead of tiles.
+**Two loops from one text.** `tl.static_range(2)` writes the loop over key tiles out twice; in each copy `MASKED` is a constant, so `if MASKED` is decided at compile time. With `Q_IN_REGISTERS` (capability 9.x, 16 bits; with a causal mask $d \le 64$, without $d \le 128$) the first loop takes the tiles before `whole`, whose keys every row sees, and nothing is asked in it; the second masks each of the rest, a tile or two as a rule, and so loads less far ahead. Elsewhere `whole` is 0 and the first loop vanishes: the second takes every tile and asks `c0 + B_C > seen_by_all`. Both ways have to pass the table below; which is faster was measured on an H200. `seen_by_any` is exercise 2, in keys instead of tiles.
 
 Two lines are easy to misread. `c0 + B_C > seen_by_all` is true for the ragged tail too, even where all of its keys are visible: past $N_k$ there are only phantom keys. And `tl.where(visible, scores, ...)` comes before the maximum is taken: a hidden score must not even set $m$.
 
 To run all that follows with your own heart, write `flash_attention(..., update=my_update)`.
 """
 
-# %% [markdown] tags=["zh"] en="70cdbf27"
+# %% [markdown] tags=["zh"] en="24adbd43"
 r"""
 ## 完整的 kernel
 
@@ -880,16 +880,16 @@ r"""
 | `tl.load(..., mask=..., other=0.0)` | 读一个 tile；掩码为 False 的地方什么也不读，用 0 代替 |
 | `x.load([...]).reshape(B, D_PAD)` | 用于计算能力 9 和 10 的 GPU、16 位类型：x 是由 `described` 做出的张量描述符，拷贝引擎按下标取来一个 tile；长度为 1 的两个轴去掉，末尾之外是零 |
 | `tl.dot(a, b, acc)` | 两个 tile 的乘积，加到 `acc` 上；有 tensor core 就用 tensor core |
-| `tl.static_range(2)` | 编译器按每个数各写出一份的循环；在每一份里，这个数都是常量 |
-| `tl.range(..., num_stages=2)` | 就是 `range`，只是流水线的级数自己定；写 `None`，就用启动时给的级数 |
+| `tl.static_range(2)` | 由编译器展开的循环：每个数各写一份；在每一份里，这个数都是常量 |
+| `tl.range(..., num_stages=2)` | 就是 `range`，只是这个循环另给一个 `num_stages`（见本表最后一行）；写 `None`，就沿用启动时的值 |
 | `out.dtype.element_ty` | `out` 所指的数的类型 |
 | `num_warps`、`num_stages`、`maxnreg` | 一个程序由几组线程（每组 32 个）共同执行；同时有几个 K 的 tile（V 也一样）正在读取途中；每个线程最多用几个寄存器 |
 
-**一份代码，两个循环**。`tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型、$d \le 64$；没有因果掩码时 $d \le 128$），第一个循环处理 `whole` 之前的 tile，那里的 key 每一行都看得见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。两种走法都要通过下面那张表的检验；哪种更快，是在 H200 上测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
+**一份代码，两个循环**。`tl.static_range(2)` 把遍历 key tile 的循环写成两份；每一份里 `MASKED` 都是常量，`if MASKED` 在编译时就已确定。`Q_IN_REGISTERS` 为真时（计算能力 9.x、16 位类型；有因果掩码时 $d \le 64$，没有时 $d \le 128$），第一个循环处理 `whole` 之前的 tile，其中的 key 对每一行都可见，所以什么也不用判断；第二个循环处理其余的 tile，个个都加掩码；它通常只有一两个 tile，所以不必提前读那么多。其他情况下 `whole` 是 0，第一个循环消失：全部 tile 归第二个循环，每到一个就判断 `c0 + B_C > seen_by_all`。两种走法都要通过下面那张表的检验；哪种更快，是在 H200 上测出来的。`seen_by_any` 就是练习 2，只是数的是 key，不是 tile。
 
 有两行容易读错。`c0 + B_C > seen_by_all` 对尾块也成立，哪怕尾块里的 key 全都可见：$N_k$ 之后只有幽灵 key。而 `tl.where(visible, scores, ...)` 在取最大值之前：看不见的 key，分数连 $m$ 都不能影响。
 
-下面的一切想用你自己的核心来运行，就写 `flash_attention(..., update=my_update)`。
+如果想让后面的内容都用你自己的核心来运行，就写 `flash_attention(..., update=my_update)`。
 """
 
 # %% [markdown] tags=["en", "slide"]
@@ -929,7 +929,7 @@ r"""
 ## The same loop
 
 ```python
-for c0 in tl.range(start, end, B_C, num_stages=...):
+for c0 in tl.range(start, end, B_C, num_stages=2 if MASKED and Q_IN_REGISTERS else None):
     ...
     scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
     if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
@@ -941,12 +941,12 @@ for c0 in tl.range(start, end, B_C, num_stages=...):
 Only boundary tiles and the ragged tail need the mask.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="0caf567b"
+# %% [markdown] tags=["zh", "slide"] en="4364cb6c"
 r"""
 ## 同一个循环
 
 ```python
-for c0 in tl.range(start, end, B_C, num_stages=...):
+for c0 in tl.range(start, end, B_C, num_stages=2 if MASKED and Q_IN_REGISTERS else None):
     ...
     scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
     if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
@@ -1075,18 +1075,18 @@ r"""
 
 On a GPU the next cell times the kernel beside PyTorch's own attention, which offers several *backends* for the same call, beside naive attention, and beside FlashAttention-3 where it is installed. Operations are counted as $4 B H N^2 d$, and half of that when causal. A backend that refuses the card says so. Without a GPU it shows the figures recorded on an H200, since the interpreter's times say nothing about a GPU.
 
-All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. The first $N$ is a short one: there $S$ is small, and nothing says that streaming must win; look whether the two lines cross. Naive attention is left out where $S$ and $P$ would fill more than half of the memory.
+All points have the same number of tokens, $B N$ (16,384 on the H200, in bfloat16), and $H = 2048/d$ heads: as $N$ grows, there are fewer sequences. The first $N$ is a short one: there $S$ is small, and nothing says that streaming must win; look whether its line and that of naive attention cross. Naive attention is left out where what it stores ($S$, $P$, and the softmax in float32) would fill more than half of the memory.
 
 **Predict.** At $N = 1024$, which of them will be faster than the kernel above? And how many times slower is naive attention at $N = 4096$?
 """
 
-# %% [markdown] tags=["zh"] en="126a8602"
+# %% [markdown] tags=["zh"] en="1505ebfa"
 r"""
 ## 有多快？
 
 如果有 GPU，下一个单元格会把这个 kernel 与 PyTorch 自带的注意力（同一个调用有好几个*后端*）、朴素注意力放在一起计时，装了 FlashAttention-3 的话也算上它。运算次数按 $4 B H N^2 d$ 计，有因果掩码时减半。后端如果不支持这块显卡，会打印出原因。没有 GPU 时，它显示在一块 H200 上记录下来的数字，因为解释器的时间说明不了 GPU 的快慢。
 
-各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。第一个 $N$ 特意取得很短：那里 $S$ 很小，没有谁保证流式计算一定更快；看看两条线是否相交。如果 $S$ 和 $P$ 会占去一半以上的显存，就不测朴素注意力。
+各个点的 token 总数 $B N$ 都相同（H200 上是 16,384，用 bfloat16），头数是 $H = 2048/d$：$N$ 越大，序列就越少。第一个 $N$ 特意取得很短：那里 $S$ 很小，没有谁保证流式计算一定更快；看看它的线与朴素注意力的线是否相交。如果朴素注意力要存的东西（$S$、$P$ 和 float32 的 softmax）会占去一半以上的显存，就不测它。
 
 **先猜后算**：$N = 1024$ 时，它们当中哪些会比上面的 kernel 快？$N = 4096$ 时，朴素注意力要慢多少倍？
 """
@@ -1133,14 +1133,14 @@ for point, ms in ours.items():
 
 # %% [markdown] tags=["en"]
 r"""
-Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet is credited with half. “Triton tutorial 06” is the attention kernel of Triton's own tutorials; it takes float16 only. You see it only among the recorded figures, not in the picture.
+Each line is one point (d, causal, N): the time of the others as a multiple of the kernel's. Below 1 they are faster. Naive attention does all the work even when causal, yet its TFLOP/s count half of it. “Triton tutorial 06” is the attention kernel of Triton's own tutorials; it takes float16 only. You see it only among the recorded figures, not in the picture.
 
 *Picture: TFLOP/s over N, one panel for each head dimension, with and without the causal mask; one line for each method. The measured card is named in the title.*
 """
 
-# %% [markdown] tags=["zh"] en="bfd1ca53"
+# %% [markdown] tags=["zh"] en="07ee8db6"
 r"""
-每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，却只按一半计。“Triton tutorial 06”是 Triton 自带教程里的注意力 kernel；它只支持 float16，所以只列在记录的数字里，没有画进图中。
+每一行是一个点（d，是否因果，N），写的是其他方法所用的时间是这个 kernel 的多少倍。小于 1，就是比它快。朴素注意力在因果情形下也做全部的运算，算 TFLOP/s 时却只计一半。“Triton tutorial 06”是 Triton 自带教程里的注意力 kernel；它只支持 float16。它只列在记录的数字里，没有画进图中。
 
 *图：每秒运算次数（TFLOP/s）随 N 的变化，头维度和有无因果掩码（causal mask）的每种组合各占一格，每种方法一条线。测量所用的显卡写在标题里。*
 """

@@ -136,9 +136,9 @@ def copy_engine_line(descriptors: bool) -> str:
 def setting_line(d: int, s: LaunchSettings, masked: LaunchSettings) -> str:
     """Say how d is launched without a mask, and where Q lies; tiles are the same with a mask."""
     en = f"· d = {d}: {s.b_r} queries × {s.b_c} keys a tile, {s.num_warps} warps, {s.num_stages} stages"
-    zh = f"· d = {d}：每个 tile {s.b_r} 个 query × {s.b_c} 个 key，{s.num_warps} 个 warp，{s.num_stages} 级流水"
+    zh = f"· d = {d}：每个 tile {s.b_r} 个 query × {s.b_c} 个 key，{s.num_warps} 个 warp，num_stages = {s.num_stages}"
     if s.q_in_registers:
-        en, zh = en + ", Q in registers", zh + "，Q 放在寄存器里"
+        en, zh = en + ", Q in registers", zh + "，Q 留在寄存器里"
         if not masked.q_in_registers:
             en, zh = en + " (not when causal)", zh + "（有因果掩码时除外）"
     return say(en=en, zh=zh)
