@@ -63,10 +63,11 @@ class LaunchSettings(NamedTuple):
     """Rows of a query tile and of a key tile, warps of a thread block, stages of the load pipeline.
 
     q_in_registers: the query tile is kept in registers, not in shared memory; key tiles that need no
-    mask get a loop of their own. max_registers: what a thread may use: few, so that more thread
-    blocks find room, or more than the assembler takes by itself, so that nothing spills; None: its
-    own choice. descriptors: tiles are fetched by the GPU's copy engine, which finds their addresses
-    by itself.
+    mask get a loop of their own, and the others' takes two stages. max_registers: what a thread may
+    use: few, so that more thread blocks find room, or more than the assembler takes by itself, so
+    that nothing spills; where neither is at stake it only orders the instructions in another way.
+    None: its own choice. descriptors: tiles are fetched by the GPU's copy engine, which finds their
+    addresses by itself.
     """
 
     b_r: int
@@ -107,13 +108,14 @@ def launch_settings(
     """Return how the kernel is launched on a GPU of this compute capability (None: interpreter).
 
     d: head dimension, 1 … 256. dtype: torch's, of q, k and v. A table instead of a search at run
-    time: the first call is quick, and every entry was proven.
+    time: the first call is quick, and every entry was compiled for its GPUs, and
+    tested on an H200 where it fits.
     """
     if capability is None:
         return INTERPRETER
     keys = [key for key in LAUNCH if key[0] <= capability and key[1] == dtype.itemsize]
     if not keys:
-        raise ValueError(f"compute capability must be 7.5 or more, got {capability}")
+        raise RuntimeError(f"compute capability must be 7.5 or more, got {capability}")
     place = (d > 64) + (d > 128)
     settings = LAUNCH[keys[-1]][place]
     if not causal:

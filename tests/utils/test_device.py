@@ -142,5 +142,5 @@ def test_only_one_setting_depends_on_the_mask(capability, dtype, d):
 
 
 def test_a_gpu_older_than_the_table_is_refused():
-    with pytest.raises(ValueError, match=r"7\.5 or more, got \(7, 0\)"):
+    with pytest.raises(RuntimeError, match=r"7\.5 or more, got \(7, 0\)"):
         launch_settings((7, 0), 64, torch.float16, causal=True)

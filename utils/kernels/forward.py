@@ -80,7 +80,7 @@ def attention_kernel(
     number = tl.program_id(0) // t_r  # of batch · h_q heads
     i = tl.program_id(0) % t_r
     if CAUSAL:
-        i = t_r - 1 - i  # the tiles that see most keys start first
+        i = t_r - 1 - i  # of each head, the tiles that see most keys start first
     batch, head = number // h_q, number % h_q
     kv_head = head // group  # a group of query heads shares K, V
     if not DESCRIPTORS:
@@ -100,15 +100,15 @@ def attention_kernel(
         seen_by_all = n_k
         seen_by_any = n_k
 
-    # Nothing seen yet: the state of lesson 05, but for m. ℓ = 0 and Õ = 0 are zero in any unit; no
-    # score lies below the lowest number, and from −∞ it could meet −∞ − (−∞), which is NaN.
+    # Nothing seen yet: the state of lesson 05, but for m. ℓ and Õ are 0, whatever m is; no score
+    # lies below the lowest number, and from −∞ it could meet −∞ − (−∞), which is NaN.
     m = tl.full([B_R], LOWEST, tl.float32)
     l = tl.zeros([B_R], tl.float32)
     acc = tl.zeros([B_R, D_PAD], tl.float32)
 
     q_tile = load_tile(q, batch, head, i * B_R, n_q, q_row, B_R, D, D_PAD, DESCRIPTORS)
     # With Q in registers, the tiles before `whole`, whose keys every row sees, get a loop without a
-    # mask; the other loop then masks every tile, as an `if` beside such a Q has come out wrong.
+    # mask; the other loop then masks every tile: with an `if`, P has come to lie on top of Q.
     whole = 0
     if Q_IN_REGISTERS:
         # a computed tile lies in registers; one only loaded is read from shared memory
@@ -166,8 +166,8 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
 
     A row whose scores all overflow to −∞ counts as one that sees no key. Key tiles that no row of a
     query tile sees are never read. A NaN or ∞ in V in a key tile that is read can reach all rows of
-    the query tile, as 0 · NaN is NaN; in K it reaches only its own rows. Scaled scores beyond some
-    10⁸ are rounded by whole units: O, and beyond 10⁹ L, can be wrong there.
+    the query tile, as 0 · NaN is NaN; in K it reaches only rows that see its key. Scores are float32,
+    rounded by whole units beyond 10⁷: from some 10⁸ on O, from 10⁹ on L, can be wrong on a GPU.
 
     Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is
     computed in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine
@@ -177,11 +177,11 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
     (batch, h_q, n_q, d), (h_kv, n_k), dtype = q.shape, k.shape[1:3], q.dtype
     if dtype == torch.bfloat16 and interpreter_is_on():  # the interpreter's own bfloat16 is wrong
         q, k, v = (x.float() for x in (q, k, v))
+    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
+    settings = launch_settings(capability, d, q.dtype, causal)
     q, k, v = (aligned(x) for x in (q, k, v))
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((batch, h_q, n_q), dtype=torch.float32, device=q.device)
-    capability = torch.cuda.get_device_capability(q.device) if q.is_cuda else None
-    settings = launch_settings(capability, d, q.dtype, causal)
     d_pad = triton.next_power_of_2(q.shape[3])
     # a tensor without elements cannot be described
     descriptors = settings.descriptors and min(q.numel(), k.numel()) > 0
