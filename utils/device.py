@@ -108,8 +108,8 @@ def launch_settings(
     """Return how the kernel is launched on a GPU of this compute capability (None: interpreter).
 
     d: head dimension, 1 … 256. dtype: torch's, of q, k and v. A table instead of a search at run
-    time: the first call is quick, and every entry was compiled for its GPUs, and
-    tested on an H200 where it fits.
+    time: the first call is quick. Every entry was compiled for its GPUs, and tested on an H200 where
+    it fits.
     """
     if capability is None:
         return INTERPRETER
