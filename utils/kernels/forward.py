@@ -166,8 +166,9 @@ def flash_attention(q, k, v, *, causal=False, scale=None, return_lse=False, upda
 
     A row whose scores all overflow to −∞ counts as one that sees no key. Key tiles that no row of a
     query tile sees are never read. A NaN or ∞ in V in a key tile that is read can reach all rows of
-    the query tile, as 0 · NaN is NaN; in K it reaches only rows that see its key. Scores are float32,
-    rounded by whole units beyond 10⁷: from some 10⁸ on O, from 10⁹ on L, can be wrong on a GPU.
+    the query tile, as 0 · NaN is NaN; in K it reaches only rows that see its key. Scores are
+    float32, rounded by whole units beyond 10⁷: from some 10⁸ on O, from 10⁹ on L, can be wrong on a
+    GPU.
 
     Forward only. Tensors on a GPU, or on the CPU in Triton's interpreter, where bfloat16 is
     computed in float32. Raises ValueError for arguments it cannot take, RuntimeError for a machine
