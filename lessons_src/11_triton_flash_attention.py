@@ -926,33 +926,29 @@ return m_new, l, acc
 
 # %% [markdown] tags=["en", "slide"]
 r"""
-## The same loop
+## The body of the loop
 
 ```python
-for c0 in tl.range(start, end, B_C, num_stages=2 if MASKED and Q_IN_REGISTERS else None):
-    ...
-    scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-    if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
-        visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
-        scores = tl.where(visible, scores, -float("inf"))
-    m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
+scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
+    visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+    scores = tl.where(visible, scores, -float("inf"))
+m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 ```
 
 Only boundary tiles and the ragged tail need the mask.
 """
 
-# %% [markdown] tags=["zh", "slide"] en="4364cb6c"
+# %% [markdown] tags=["zh", "slide"] en="3c37c2a5"
 r"""
-## 同一个循环
+## 循环体
 
 ```python
-for c0 in tl.range(start, end, B_C, num_stages=2 if MASKED and Q_IN_REGISTERS else None):
-    ...
-    scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
-    if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
-        visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
-        scores = tl.where(visible, scores, -float("inf"))
-    m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
+scores = tl.dot(q_tile, tl.trans(k_tile), input_precision="ieee")
+if MASKED and (Q_IN_REGISTERS or c0 + B_C > seen_by_all):
+    visible = (c0 + tl.arange(0, B_C))[None, :] < seen[:, None]
+    scores = tl.where(visible, scores, -float("inf"))
+m, l, acc = UPDATE(m, l, acc, scores, v_tile, scale_log2)
 ```
 
 只有边界块和尾块才需要掩码。
