@@ -9,12 +9,12 @@ from utils.measurements import h200_forward as recorded
 NOTES = (Path(__file__).parents[2] / "docs/kernel_versions.md").read_text(encoding="utf-8")
 
 
-def ratios(method: str, *sides: int) -> list[float]:
-    """Return this course's TFLOP/s over the method's, at each point from N = 1024 on that has both.
+def ratios(method: str, *sides: int, lengths=(1024, 4096, 16384)) -> list[float]:
+    """Return this course's TFLOP/s over the method's, at each point of these lengths.
 
     sides: only these head dimensions.
     """
-    rows = [row for row in recorded.SPEED if row["n"] >= 1024 and (not sides or row["d"] in sides)]
+    rows = [r for r in recorded.SPEED if r["n"] in lengths and (not sides or r["d"] in sides)]
     rates = {(r["d"], r["causal"], r["n"], r["method"]): r["tflops"] for r in rows}
     points = {rate[:3] for rate in rates if rate[3] == "this course"}
     return [rates[*p, "this course"] / rates[*p, method] for p in points]
@@ -44,6 +44,13 @@ def test_where_it_is_behind():
 def test_the_tutorial_is_nowhere_ahead():
     worst = min(ratios("Triton tutorial 06"))
     assert worst >= 1 and f"({worst:.2f} at the worst point)" in NOTES
+
+
+def test_short_sequences_are_told_apart():
+    tutorial, cudnn = (ratios(x, lengths=(256,)) for x in ("Triton tutorial 06", "SDPA cuDNN"))
+    assert len(tutorial) == len(cudnn) == 4
+    told = f"at {min(tutorial):.2f} to {max(tutorial):.2f} of the tutorial"
+    assert f"{told} and at {min(cudnn):.2f} to {max(cudnn):.2f} of cuDNN" in NOTES
 
 
 def test_the_card_and_versions_are_named():

@@ -2,7 +2,7 @@
 
 `python tests/utils/kernels/compile_table.py` compiles every launch setting once, with --all also
 every dtype, mask and many head sizes. It fails when a build spills registers, asks for more shared
-memory than its GPU has, or puts P where Q still lies. Not in a process with TRITON_INTERPRET=1.
+memory than its GPU has, or does not keep Q where it should. Not in a process with TRITON_INTERPRET=1.
 """
 
 import argparse
@@ -72,13 +72,12 @@ class Build(NamedTuple):
     stack: int
     shared: int
     tensor_cores: bool
-    overwritten: bool
+    fault_of_q: str
 
     def problem(self) -> str:
         spills = f"spills {self.stack} B " if self.stack else ""
-        overwritten = "P overwrites Q " if self.overwritten else ""
         large = "too much shared memory" if self.shared > SHARED[self.capability] else ""
-        return spills + overwritten + large
+        return spills + self.fault_of_q + large
 
     def __str__(self) -> str:
         kind = "tensor cores" if self.tensor_cores else "FMA"
@@ -123,19 +122,18 @@ def build(case: tuple) -> Build:
     )
     cubin, shared = kernel.asm["cubin"], kernel.metadata.shared
     cores = bool(TENSOR_CORE.search(kernel.asm["ptx"]))
-    overwritten = settings.q_in_registers and p_overwrites_q(ask(cubin, "-sass"))
-    return Build(*case[:5], tuple(settings[:4]), *usage(cubin), shared, cores, overwritten)
+    fault = fault_of_q(ask(cubin, "-sass")) if settings.q_in_registers else ""
+    return Build(*case[:5], tuple(settings[:4]), *usage(cubin), shared, cores, fault)
 
 
 def forward_cases(everything: bool) -> list[tuple]:
     """Return every launch setting of flash_attention."""
-    wanted = itertools.product(SHARED, ALL if everything else SOME)
-    return [
-        (attention_kernel.__name__, c, dtype, d, mask, settings)
-        for c, (dtype, d, mask) in wanted
-        if not (c < 80 and dtype == "bf16")
-        for settings in [launch_settings(divmod(c, 10), d, DTYPES[dtype], mask == "causal")]
-    ]
+    cases = []
+    for c, (dtype, d, mask) in itertools.product(SHARED, ALL if everything else SOME):
+        if not (c < 80 and dtype == "bf16"):
+            settings = launch_settings(divmod(c, 10), d, DTYPES[dtype], mask == "causal")
+            cases.append((attention_kernel.__name__, c, dtype, d, mask, settings))
+    return cases
 
 
 def loop_order_cases(everything: bool) -> list[tuple]:
@@ -158,8 +156,8 @@ def usage(cubin: bytes) -> tuple[int, int]:
     return tuple(int(re.search(rf"{key}:(\d+)", text)[1]) for key in ("REG", "STACK"))
 
 
-def p_overwrites_q(machine_code: str) -> bool:
-    """Return whether the products Q Kᵀ and P V find Q and P in the same registers.
+def fault_of_q(machine_code: str) -> str:
+    """Return what is wrong with a build that keeps Q in registers, "" for nothing.
 
     Q must outlive the key loop. The assembler has put P into its place where both need as many
     registers and a branch lies between the products: silently, and right in the interpreter.
@@ -167,7 +165,9 @@ def p_overwrites_q(machine_code: str) -> bool:
     q, p = set(), set()
     for first, transposed in PRODUCT.findall(machine_code):
         (p if transposed else q).update(range(int(first), int(first) + 4))
-    return bool(q & p)
+    if not (q and p):
+        return "Q or P is not in registers "
+    return "P overwrites Q " if q & p else ""
 
 
 def ask(cubin: bytes, option: str) -> str:
